@@ -4,6 +4,7 @@ program that knows only pkg-config, the program, the man pages. The examples of 
 import os
 import re
 import subprocess
+import tempfile
 
 import pytest
 from house import ROOT, run
@@ -91,15 +92,11 @@ def test_the_examples_work(tmp_path, libdir, source):
     program = build(tmp_path, libdir, source())
     place = state_folder(tmp_path)
     env = {"LD_LIBRARY_PATH": libdir}
-    with subprocess.Popen(["mktemp", "-d", "-p", str(place)], stdout=subprocess.PIPE, text=True) as process:
-        folder = process.stdout.read().strip()
-    try:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         first = run(program, "a", "b", "a", cwd=folder, env=env)
         assert (first.returncode, first.stdout) == (0, "a new\nb new\na duplicate\n"), first.stderr
         second = run(program, "b", "c", cwd=folder, env=env)
         assert (second.returncode, second.stdout) == (0, "b duplicate\nc new\n"), second.stderr
-    finally:
-        run("rm", "-rf", folder)
 
 
 @pytest.mark.parametrize("options", [["-std=c99", "-pedantic"], ["-std=c17"], ["-std=gnu17"]])
