@@ -1,8 +1,8 @@
 /*
- * json.h - read one JSON text: validate all of it (RFC 8259), and find the values at the nodes of a pointer tree.
+ * json_reader.h - read one JSON text: validate all of it (RFC 8259), and find the values at the nodes of a pointer tree.
  */
-#ifndef HX_SELECT_JSON_H
-#define HX_SELECT_JSON_H
+#ifndef HX_SELECT_JSON_READER_H
+#define HX_SELECT_JSON_READER_H
 
 #include "select/json_scan.h"
 #include "select/pointer.h"
@@ -50,24 +50,18 @@ typedef struct hx_json_reader {
     hx_json_value *values;
     /* kinds of the containers that are open, 64 a word, 1 = object; grown on demand */
     uint64_t *levels;
-    size_t levels_cap;
+    size_t levels_len, levels_cap;
     hx_json_scan scan;
 } hx_json_reader;
 
 /* The tree must not change while the reader is there. Returns 0 or -ENOMEM. */
-int hx_json_init(hx_json_reader *reader, const hx_pointer_tree *tree, hx_json_kernel kernel);
-void hx_json_free(hx_json_reader *reader);
+int hx_json_reader_init(hx_json_reader *reader, const hx_pointer_tree *tree, hx_json_kernel kernel);
+void hx_json_reader_free(hx_json_reader *reader);
 
 /* Read data[0, len). Bytes up to data[readable) may be read too (they are not looked at); readable >= len. */
-hx_json_answer hx_json_read(hx_json_reader *reader, const unsigned char *data, size_t len, size_t readable);
+hx_json_answer hx_json_reader_read(hx_json_reader *reader, const unsigned char *data, size_t len, size_t readable);
 
 /* After HX_JSON_OK: the value at a node. */
-hx_json_value hx_json_get(const hx_json_reader *reader, uint32_t node);
-
-/*
- * Resolve the escapes of a string that hx_json_read accepted; out has room for len bytes. Returns the length.
- * Bytes without a backslash are copied.
- */
-size_t hx_json_unescape(const unsigned char *text, size_t len, unsigned char *out);
+hx_json_value hx_json_reader_get(const hx_json_reader *reader, uint32_t node);
 
 #endif
