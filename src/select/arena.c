@@ -4,8 +4,8 @@
  *     first -> chunk 64 KiB -> chunk 64 KiB -> chunk of one large value -> NULL
  *                              ^ current, `used` bytes of it
  *
- * Pieces never move, so pointers into them hold until the reset. A value above the chunk size gets a chunk of its own,
- * which goes at the reset: one long record does not hold its memory for the rest of the run.
+ * Pieces never move, so pointers into them hold until the reset. A value above the chunk size gets a chunk of its
+ * own, which goes at the reset: one long record does not hold its memory for the rest of the run.
  */
 #include "select/arena.h"
 

@@ -23,6 +23,7 @@
 #include "select/json_text.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ int hx_json_reader_init(hx_json_reader *reader, const hx_pointer_tree *tree, hx_
     reader->values = calloc(tree->count, sizeof *reader->values);
     if (reader->stamps == NULL || reader->elements == NULL || reader->values == NULL) {
         hx_json_reader_free(reader);
-        return -1;
+        return -ENOMEM;
     }
     return 0;
 }
@@ -122,7 +123,8 @@ static void check_odd_blocks(hx_json_reader *reader, size_t blocks)
             }
         }
     }
-    while (reader->stopped && scan->count > 0 && reader->base + scan->tokens[scan->count - 1] > reader->scan_fault_offset)
+    while (reader->stopped && scan->count > 0 &&
+           reader->base + scan->tokens[scan->count - 1] > reader->scan_fault_offset)
         scan->count--;
 }
 
@@ -290,8 +292,8 @@ static ALWAYS_INLINE bool read_name(hx_json_reader *reader, struct walk *w, bool
 {
     const unsigned char *name = w->at;
     if (__builtin_expect(*name != '"', 0))
-        return fail(reader, name, *name == '}' ? "a member is missing behind the comma"
-                                               : "a name in double quotes is expected");
+        return fail(reader, name,
+                    *name == '}' ? "a member is missing behind the comma" : "a name in double quotes is expected");
     next_token(reader, w);
     if (__builtin_expect(*w->at != ':', 0))
         return fail(reader, w->at, "a colon is expected behind the name");

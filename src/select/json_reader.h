@@ -1,5 +1,6 @@
 /*
- * json_reader.h - read one JSON text: validate all of it (RFC 8259), and find the values at the nodes of a pointer tree.
+ * json_reader.h - read one JSON text: validate all of it (RFC 8259), and find the values at the nodes of a pointer
+ * tree.
  */
 #ifndef HX_SELECT_JSON_READER_H
 #define HX_SELECT_JSON_READER_H
@@ -46,7 +47,7 @@ typedef struct hx_json_reader {
     /* per node of the tree; those of earlier records have an older stamp */
     uint64_t stamp;
     uint64_t *stamps;
-    uint64_t *elements;      /* elements of the array seen so far */
+    uint64_t *elements; /* elements of the array seen so far */
     hx_json_value *values;
     /* kinds of the containers that are open, 64 a word, 1 = object; grown on demand */
     uint64_t *levels;

@@ -30,8 +30,8 @@ typedef struct hx_json_scan {
     uint64_t in_scalar;    /* 1: the next block's first byte goes on with a number or word */
     uint64_t after_opener; /* 1: the next block's first byte stands directly behind one of {[:, */
     /* of this run */
-    uint64_t odd;          /* not 0: some `escaped` or `control` is not 0 */
-    uint64_t high;         /* not 0: some byte is above 0x7f */
+    uint64_t odd;                     /* not 0: some `escaped` or `control` is not 0 */
+    uint64_t high;                    /* not 0: some byte is above 0x7f */
     uint64_t escaped[HX_JSON_BLOCKS]; /* bytes with an escaping backslash before them */
     uint64_t control[HX_JSON_BLOCKS]; /* control characters inside strings */
     size_t count;

@@ -43,8 +43,14 @@ const char *hx_json_text_check_escape(const unsigned char *data, size_t len, siz
     if (at >= len)
         return "the text ends inside an escape";
     switch (data[at]) {
-    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
-        return NULL;
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't': return NULL;
     case 'u': break;
     default: return "an unknown escape";
     }
@@ -147,7 +153,8 @@ bool hx_json_text_equal(const unsigned char *text, size_t len, const unsigned ch
 const char *hx_json_text_describe_rubbish(unsigned char first)
 {
     switch (first) {
-    case '}': case ']': return "a value is missing";
+    case '}':
+    case ']': return "a value is missing";
     case ',': return "a value is missing before the comma";
     case ':': return "a colon where a value is expected";
     case '\'': return "strings stand in double quotes";
@@ -155,8 +162,10 @@ const char *hx_json_text_describe_rubbish(unsigned char first)
     case '.': return "a number must begin with a digit";
     case '\0': return "a NUL byte";
     case 0xef: return "not a value (a byte order mark may stand only at the start of a file)";
-    case 'N': case 'I': return "NaN and Infinity are no JSON values";
-    case 'T': case 'F': return "true, false and null are written in small letters";
+    case 'N':
+    case 'I': return "NaN and Infinity are no JSON values";
+    case 'T':
+    case 'F': return "true, false and null are written in small letters";
     default: return "not a JSON value";
     }
 }

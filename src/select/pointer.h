@@ -23,10 +23,10 @@ typedef struct hx_pointer_node {
     uint64_t prefix, prefix_mask; /* the first bytes of the name and its closing quote, up to 8, as in the text */
     unsigned char *name;          /* with the escapes of the pointer resolved */
     size_t name_len;
-    uint64_t index; /* as an array index, HX_POINTER_NO_INDEX where the name is none */
+    uint64_t index;                             /* as an array index, HX_POINTER_NO_INDEX where the name is none */
     uint32_t parent, first_child, next_sibling; /* 0: none */
-    bool wanted;    /* a pointer ends here */
-    bool has_index; /* some child can be an array index */
+    bool wanted;                                /* a pointer ends here */
+    bool has_index;                             /* some child can be an array index */
 } hx_pointer_node;
 
 #define HX_POINTER_NO_INDEX UINT64_MAX

@@ -32,6 +32,8 @@
  *         stands twice in its object (names compare with escapes resolved).
  *         A blank line (nothing, or only space, tab, CR) is a record without an id: it holds no message, but it is
  *         part of what the user gave, so it is counted and passes like anything else that cannot be judged.
+ *         That goes for an empty record of any format, also under --time: its time_ms is 0 then, so that a domain
+ *         with given times can take it.
  * csv tsv Selectors are column names or 1-based numbers; where a column has a name that looks like a number, the
  *         name wins. A field's content is what its quotes enclose, "" being one quote. A record with too few fields
  *         has no such field; otherwise the number of fields does not matter.
