@@ -91,12 +91,12 @@ typedef struct model_moment {
 } model_moment;
 
 typedef struct model_event {
-    enum { MODEL_OPEN, MODEL_MESSAGE, MODEL_CONFIRM, MODEL_RELEASE, MODEL_BOOKMARK } kind;
+    enum { MODEL_OPEN, MODEL_MESSAGE, MODEL_CONFIRM, MODEL_RELEASE, MODEL_STEP, MODEL_BOOKMARK } kind;
     int domain;
     model_moment moment;
     model_message message; /* MESSAGE */
     bool record;
-    bool changed;
+    bool changed;                  /* STEP: the previous given time was ahead */
     hapax_verdict verdict;         /* as it was given */
     uint64_t claim;                /* NEW: the claim; IN_FLIGHT: the claim it met; CONFIRM, RELEASE: which */
     hapax_domain_options settings; /* OPEN: in full */

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t TIME_LIMIT = INT64_C(1) << 53;
+static const int64_t TIME_LIMIT = INT64_C(1) << 51;
 
 /* ---- clocks ---- */
 
@@ -52,11 +52,16 @@ static model_event *add_event(model_store *store, int kind, int domain, const mo
     if (at != NULL) {
         event->moment = *at;
     }
+    store->next_order++;
+    return event;
+}
+
+/* The call waits for the disk: all events so far are durable, unless writes are held. */
+static void wait_for_disk(model_store *store)
+{
     if (!store->hold) {
         store->durable_count = store->event_count;
     }
-    store->next_order++;
-    return event;
 }
 
 /* Whether the claim is confirmed by an event that the crash leaves. */
@@ -105,6 +110,11 @@ static void replay(model_store *store)
             model_rules_confirm(domain, event->claim, event->moment.settled_ms, &event->moment);
             break;
         case MODEL_RELEASE: break;
+        case MODEL_STEP:
+            domain->has_given = true;
+            domain->given_ms = event->moment.settled_ms;
+            domain->given_ahead = event->changed;
+            break;
         case MODEL_BOOKMARK: store->bookmark = event->bookmark; break;
         }
     }
@@ -138,9 +148,6 @@ void model_crash(model_store *store)
     memcpy(store->domains, store->base, sizeof store->domains);
     store->bookmark = store->base_bookmark;
     replay(store);
-    for (int i = 0; i < MODEL_DOMAINS; i++) {
-        store->domains[i].has_given = false;
-    }
 }
 
 void model_open(model_store *store, bool hold, int64_t activity_ms, int64_t downtime_ms)
@@ -232,6 +239,7 @@ int model_domain_open(model_store *store, int number, const hapax_domain_options
     if (!domain->exists || changed != 0) {
         model_moment at = moment_now(store, domain);
         add_event(store, MODEL_OPEN, number, &at)->settings = settings;
+        wait_for_disk(store);
     }
     if (!domain->exists) {
         memset(domain, 0, sizeof *domain);
@@ -257,11 +265,11 @@ static int check_times(const model_domain *domain, const model_message *messages
         int64_t time = messages[i].time_ms;
         int wants = time == HAPAX_NOW ? MODEL_ACTIVITY : MODEL_GIVEN;
         *ret_index = i;
-        if (wants == MODEL_GIVEN && (time < -TIME_LIMIT || time > TIME_LIMIT)) {
-            return HAPAX_ERR_INVALID;
-        }
         if (messages[i].id == MODEL_NO_ID) {
             continue;
+        }
+        if (wants == MODEL_GIVEN && (time < -TIME_LIMIT || time > TIME_LIMIT)) {
+            return HAPAX_ERR_INVALID;
         }
         mode = mode == MODEL_UNDECIDED ? wants : mode;
         if (mode != wants) {
@@ -279,8 +287,11 @@ int model_judge(model_store *store, int number, const model_message *messages, s
     if (rc < 0) {
         return rc;
     }
+    bool waits = false;
+    bool given = false;
     for (size_t i = 0; i < n; i++) {
         model_moment at = moment_now(store, domain);
+        given = given || (messages[i].id != MODEL_NO_ID && messages[i].time_ms != HAPAX_NOW);
         model_rules_judge(domain, &messages[i], &at, record, store->next_claim, &ret_answers[i]);
         if (ret_answers[i].verdict == HAPAX_NEW && !record) {
             store->next_claim++;
@@ -294,8 +305,18 @@ int model_judge(model_store *store, int number, const model_message *messages, s
             event->verdict = ret_answers[i].verdict;
             event->changed = true;
             event->claim = ret_answers[i].claim;
+            waits = waits || record || event->verdict != HAPAX_NEW;
         }
         ret_answers[i].position = store->event_count;
+    }
+    if (given && domain->settings.max_step_ms != HAPAX_FOREVER) {
+        /* What max_step saw goes to the disk with the next write that somebody waits for. */
+        model_event *event = add_event(store, MODEL_STEP, number, NULL);
+        event->moment.settled_ms = domain->given_ms;
+        event->changed = domain->given_ahead;
+    }
+    if (waits) {
+        wait_for_disk(store);
     }
     return 0;
 }
@@ -334,15 +355,16 @@ int model_confirm(model_store *store, int number, const uint64_t *claims, size_t
                   size_t *ret_index)
 {
     model_domain *domain = &store->domains[number];
-    if (n > 0 && time_ms != HAPAX_NOW && (time_ms < -TIME_LIMIT || time_ms > TIME_LIMIT)) {
-        return HAPAX_ERR_INVALID;
-    }
-    if (n > 0 && time_ms != HAPAX_NOW && domain->mode == MODEL_ACTIVITY) {
-        return HAPAX_ERR_TIME_MODE;
-    }
     int rc = check_claims(domain, claims, n, ret_index);
     if (rc < 0) {
         return rc;
+    }
+    *ret_index = 0;
+    if (n > 0 && time_ms != HAPAX_NOW && domain->mode == MODEL_ACTIVITY) {
+        return HAPAX_ERR_TIME_MODE;
+    }
+    if (n > 0 && time_ms != HAPAX_NOW && (time_ms < -TIME_LIMIT || time_ms > TIME_LIMIT)) {
+        return HAPAX_ERR_INVALID;
     }
     for (size_t i = 0; i < n; i++) {
         model_moment at = moment_now(store, domain);
@@ -350,6 +372,7 @@ int model_confirm(model_store *store, int number, const uint64_t *claims, size_t
         model_event *event = add_event(store, MODEL_CONFIRM, number, &at);
         event->claim = claims[i];
         model_rules_confirm(domain, claims[i], time_ms, &at);
+        wait_for_disk(store);
     }
     return 0;
 }

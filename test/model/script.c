@@ -80,7 +80,7 @@ static void make_messages(maker *m, script_op *op, bool given)
         message->time_ms = given != chance(m, 1) ? make_time(m, op->domain) : HAPAX_NOW;
     }
     if (chance(m, 1)) {
-        op->messages[0].time_ms = (INT64_C(1) << 53) + 1;
+        op->messages[0].time_ms = (INT64_C(1) << 51) + 1;
     }
 }
 
@@ -201,7 +201,7 @@ void script_make(script *s, uint64_t seed)
     for (int i = 0; i < MODEL_DOMAINS; i++) {
         s->given[i] = chance(&m, 55);
         make_settings(&m, &s->first[i], s->given[i]);
-        m.cursor_ms[i] = PICK(&m, 0, 0, 100, 1767225600000, -40, -(INT64_C(1) << 53), (INT64_C(1) << 53) - 9000);
+        m.cursor_ms[i] = PICK(&m, 0, 0, 100, 1767225600000, -40, -(INT64_C(1) << 51), (INT64_C(1) << 51) - 9000);
         if (s->first[i].max_age_ms != HAPAX_FOREVER) {
             m.grain_ms = 1000;
         }
