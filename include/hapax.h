@@ -238,7 +238,7 @@ typedef struct hapax_message {
     size_t id_len;
     const void *source; /* NULL or source_len 0: the source "" */
     size_t source_len;
-    int64_t time_ms; /* HAPAX_NOW, or a given time in [-2^53, 2^53]; the first claim of a domain decides which of the two it takes */
+    int64_t time_ms; /* HAPAX_NOW, or a given time from -2^51 to 2^51 ms; the first claim of a domain decides which of the two it takes */
 } hapax_message;
 
 typedef struct hapax_result {

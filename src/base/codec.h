@@ -32,8 +32,8 @@ uint64_t hx_get_le64(const unsigned char *p);
 /* Appends; the room must be there (asserted). */
 void hx_write_u8(hx_buf *buf, uint8_t value);
 void hx_write_le64(hx_buf *buf, uint64_t value);
-void hx_write_varint(hx_buf *buf, uint64_t value);  /* LEB128, 1 to 10 bytes */
-void hx_write_zigzag(hx_buf *buf, int64_t value);   /* a signed number as varint: 0, -1, 1, -2, ... */
+void hx_write_varint(hx_buf *buf, uint64_t value); /* LEB128, 1 to 10 bytes */
+void hx_write_zigzag(hx_buf *buf, int64_t value);  /* a signed number as varint: 0, -1, 1, -2, ... */
 void hx_write_bytes(hx_buf *buf, const void *data, size_t len);
 
 uint8_t hx_read_u8(hx_reader *reader);

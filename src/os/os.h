@@ -43,7 +43,8 @@ typedef struct hx_os {
     int (*write)(void *ctx, int file, const void *buf, size_t len, uint64_t offset);
     /* Data and size are on stable storage when it returns 0. After an error: never sync again, see design.md. */
     int (*sync)(void *ctx, int file);
-    /* Reserves disk space for [offset, offset + len) and extends the size to at least its end; new bytes read as zero. */
+    /* Reserves disk space for [offset, offset + len) and extends the size to at least its end; new bytes read as
+     * zero. */
     int (*grow)(void *ctx, int file, uint64_t offset, uint64_t len);
     /* Cuts the file to size. */
     int (*truncate)(void *ctx, int file, uint64_t size);
@@ -57,7 +58,8 @@ typedef struct hx_os {
     int (*mkdir)(void *ctx, const char *path);
     /* The entries of a folder are on stable storage when it returns 0. */
     int (*sync_dir)(void *ctx, const char *path);
-    /* Calls visit with the name of every entry but . and .., in any order; a non-zero return stops and is returned. */
+    /* Calls visit with the name of every entry but . and .., in any order; a non-zero return stops and is returned.
+     */
     int (*list)(void *ctx, const char *path, int (*visit)(void *arg, const char *name), void *arg);
     /* HX_OS_DURABLE or HX_OS_NOT_DURABLE with the reason in words, for the file system that holds path. */
     int (*durability)(void *ctx, const char *path, char reason[HX_OS_REASON_MAX]);
