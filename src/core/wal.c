@@ -34,7 +34,7 @@ void hx_wal_path(char path[HX_PATH_MAX], const char *folder, uint64_t seq, bool 
 
 int hx_wal_init(hx_wal *wal, const hx_os *os, const hx_clock *clock)
 {
-    *log = (hx_wal){.os = os, .clock = clock, .file = -1, .max_disk_bytes = UINT64_MAX, .grow_step = GROW_FIRST};
+    *wal = (hx_wal){.os = os, .clock = clock, .file = -1, .max_disk_bytes = UINT64_MAX, .grow_step = GROW_FIRST};
     if (pthread_mutex_init(&wal->lock, NULL) != 0)
         return HAPAX_ERR_MEMORY;
     if (pthread_cond_init(&wal->changed, NULL) != 0) {
