@@ -220,8 +220,11 @@ size_t hx_split_next(hx_split *split, const unsigned char *data, size_t len, boo
             if (!ended || (at == len && split->taken == 0))
                 break;
             record_len = len - at;
-            if (split->csv_state == INSIDE)
+            if (split->csv_state == INSIDE) {
+                /* a line end that is the last byte begins no line */
+                split->inner_lines -= split->inner_lines > 0 && data[at + record_len - 1] == '\n';
                 note_fault(split, unclosed, split->quote_line, split->quote_column);
+            }
         }
         emit(split, data + at, at, record_len, end_len, &records[count++]);
         at += record_len + end_len;
