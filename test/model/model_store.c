@@ -206,16 +206,22 @@ static hapax_domain_options default_settings(void)
     return settings;
 }
 
-/* Whether these settings move something out of a window or forget something at once. */
-static bool pushes_out(const model_domain *domain, const hapax_domain_options *settings)
+/* Whether these settings move something out of a window or forget something, at once or at the next look-up. */
+static bool pushes_out(const model_store *store, const model_domain *domain, const hapax_domain_options *settings)
 {
+    int64_t activity_ms = model_activity(store);
     model_domain copy = *domain;
     model_rules_apply_settings(&copy, settings);
     if (copy.held_count != domain->held_count) {
         return true;
     }
     for (int i = 0; i < copy.held_count; i++) {
-        if (copy.held[i].in_window != domain->held[i].in_window) {
+        const model_held *held = &copy.held[i];
+        bool idle = held->in_window && settings->source_idle_ms < domain->settings.source_idle_ms &&
+                    activity_ms - copy.active_ms[held->source] >= settings->source_idle_ms;
+        bool old = settings->max_age_ms < domain->settings.max_age_ms &&
+                   model_over_age(&copy, held->id, activity_ms + store->age_ahead_ms);
+        if (held->in_window != domain->held[i].in_window || idle || old) {
             return true;
         }
     }
@@ -233,7 +239,7 @@ int model_domain_open(model_store *store, int number, const hapax_domain_options
     if (domain->is_open && changed != 0) {
         return HAPAX_ERR_SETTINGS;
     }
-    if (domain->exists && !options->change_settings && pushes_out(domain, &settings)) {
+    if (domain->exists && !options->change_settings && pushes_out(store, domain, &settings)) {
         return HAPAX_ERR_SETTINGS;
     }
     if (!domain->exists || changed != 0) {

@@ -38,6 +38,9 @@ struct sim_os {
     sim_random dice;
     uint64_t calls[SIM_CALL_COUNT];
     plan plans[SIM_CALL_COUNT];
+    bool blocked[SIM_CALL_COUNT];
+    unsigned waiting[SIM_CALL_COUNT];
+    pthread_cond_t unblocked;
     uint64_t space_limit;
     bool durable;
 };
@@ -54,9 +57,14 @@ static void leave(sim_os *sim)
     pthread_mutex_unlock(&sim->mutex);
 }
 
-/* Counts the call; 0, or the planned error. */
+/* Counts the call, lets it wait where it is to; 0, or the planned error. */
 static int count_call(sim_os *sim, sim_call call)
 {
+    sim->waiting[call]++;
+    while (sim->blocked[call]) {
+        pthread_cond_wait(&sim->unblocked, &sim->mutex);
+    }
+    sim->waiting[call]--;
     uint64_t count = ++sim->calls[call];
     plan *p = &sim->plans[call];
     bool fails = p->at != 0 && (count == p->at || (p->for_ever && count > p->at));
@@ -171,9 +179,11 @@ static int table_write(void *ctx, int file, const void *buf, size_t len, uint64_
     handle *h = NULL;
     int rc = handle_of(sim, file, HX_OS_WRITE, &h);
     if (rc == 0 && error < 0) {
-        /* A failed write may have written any part. */
+        /* A failed write may have written nothing, all of it or any part. */
         if (error != -ENOSPC) {
-            sim_node_write(h->node, buf, (size_t)sim_random_below(&sim->dice, len + 1), offset);
+            uint64_t dice = sim_random_below(&sim->dice, 3);
+            uint64_t part = dice == 0 ? 0 : dice == 1 ? len : sim_random_below(&sim->dice, len + 1);
+            sim_node_write(h->node, buf, (size_t)part, offset);
         }
         rc = error;
     } else if (rc == 0) {
@@ -377,6 +387,7 @@ sim_os *sim_os_new(uint64_t seed)
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&sim->mutex, &attr);
     pthread_mutexattr_destroy(&attr);
+    pthread_cond_init(&sim->unblocked, NULL);
     sim->disk = sim_disk_new();
     sim->monotonic_ms = 1000000;
     sim->wall_ms = 1767225600000;
@@ -415,6 +426,7 @@ void sim_os_free(sim_os *sim)
     }
     sim_disk_free(sim->disk);
     free(sim->handles);
+    pthread_cond_destroy(&sim->unblocked);
     pthread_mutex_destroy(&sim->mutex);
     free(sim);
 }
@@ -468,6 +480,29 @@ void sim_os_heal(sim_os *sim)
     enter(sim);
     memset(sim->plans, 0, sizeof sim->plans);
     leave(sim);
+}
+
+void sim_os_block(sim_os *sim, sim_call call)
+{
+    enter(sim);
+    sim->blocked[call] = true;
+    leave(sim);
+}
+
+void sim_os_unblock(sim_os *sim, sim_call call)
+{
+    enter(sim);
+    sim->blocked[call] = false;
+    pthread_cond_broadcast(&sim->unblocked);
+    leave(sim);
+}
+
+unsigned sim_os_waiting(sim_os *sim, sim_call call)
+{
+    enter(sim);
+    unsigned count = sim->waiting[call];
+    leave(sim);
+    return count;
 }
 
 uint64_t sim_os_calls(sim_os *sim, sim_call call)

@@ -56,6 +56,10 @@ int64_t sim_os_wall(sim_os *sim);
 void sim_os_fail(sim_os *sim, sim_call call, uint64_t nth, int error, bool for_ever);
 /* No call fails any more. */
 void sim_os_heal(sim_os *sim);
+/* Calls of a kind wait from now on until they may go on; how many wait. For tests with threads. */
+void sim_os_block(sim_os *sim, sim_call call);
+void sim_os_unblock(sim_os *sim, sim_call call);
+unsigned sim_os_waiting(sim_os *sim, sim_call call);
 /* Calls of a kind so far. */
 uint64_t sim_os_calls(sim_os *sim, sim_call call);
 /* Writes and grows beyond this many bytes in all files together are -ENOSPC. UINT64_MAX: no limit (the start). */
