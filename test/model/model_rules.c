@@ -12,6 +12,7 @@
  *    id; an id in flight is never forgotten by it. A claim of an id that is too old forgets all of it, then it is
  * NEW.
  *  - The "previous given time" of max_step is that of the previous message with an id, believed or not.
+ *  - A confirm that appends above max_sources is no message and is not counted as one.
  *  - A message without an id changes a counter and nothing else: no idle source is emptied for it.
  *  - Order within a claim: its time, idle sources, age, verdict, effect.
  */
@@ -243,12 +244,8 @@ static void count_verdict(model_domain *domain, hapax_verdict verdict)
 }
 
 /* Rules 2 to 4 for a message whose verdict stands. */
-static void act(model_domain *domain, const model_held *occurrence, const model_moment *at)
+static void act(model_domain *domain, const model_held *occurrence, bool window, const model_moment *at)
 {
-    bool window = has_window(domain, occurrence->source);
-    if (!window) {
-        domain->over_limit++;
-    }
     for (int i = 0; i < domain->held_count; i++) {
         const model_held *held = &domain->held[i];
         if (held->id == occurrence->id && held->in_window && held->source == occurrence->source) {
@@ -303,7 +300,9 @@ void model_rules_judge(model_domain *domain, const model_message *message, const
     count_verdict(domain, ret_answer->verdict);
     ret_answer->changed = ret_answer->verdict == HAPAX_NEW || domain->settings.refresh == 1;
     if (ret_answer->changed) {
-        act(domain, &occurrence, at);
+        bool window = has_window(domain, occurrence.source);
+        domain->over_limit += window ? 0 : 1;
+        act(domain, &occurrence, window, at);
     }
     if (ret_answer->verdict == HAPAX_NEW && !record) {
         ret_answer->claim = claim_number;
@@ -355,7 +354,7 @@ void model_rules_confirm(model_domain *domain, uint64_t claim, int64_t time_ms, 
     receipt.receive_ms = model_rules_confirm_time(domain, time_ms, at);
     receipt.wall_ms = at->wall_ms;
     receipt.age_stamp_ms = at->age_ms;
-    act(domain, &receipt, at);
+    act(domain, &receipt, has_window(domain, receipt.source), at);
 }
 
 void model_rules_release(model_domain *domain, uint64_t claim)
