@@ -11,6 +11,7 @@
 #include "model/shrink.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,9 @@ int main(int argc, char **argv)
         script_print(&s, stdout);
         return 0;
     }
+    /* A store a millisecond: memory that goes back to the kernel each time costs more than the test. */
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     printf("model test: %" PRIu64 " sequences from seed %" PRIu64 " on, %u processes\n", o.sequences, o.seed, o.jobs);
     return run(argv[0], &o);
 }

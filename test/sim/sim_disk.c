@@ -374,9 +374,17 @@ void sim_node_set_lock_holder(sim_node *node, int holder)
 
 /* An uncached read of a dirty sector sees what was written (the kernel writes it back first); of a clean one it sees
  * the platter, also where a failed sync left something else in the cache. */
-static unsigned char byte_uncached(const chunk *c, size_t at)
+static void read_uncached(const chunk *c, unsigned char *out, size_t at, size_t len)
 {
-    return (c->dirty >> (at / SIM_SECTOR)) & 1 ? c->now[at] : c->stable[at];
+    while (len > 0) {
+        size_t sector = at / SIM_SECTOR;
+        size_t part = SIM_SECTOR - at % SIM_SECTOR;
+        part = part < len ? part : len;
+        memcpy(out, ((c->dirty >> sector) & 1 ? c->now : c->stable) + at, part);
+        out += part;
+        at += part;
+        len -= part;
+    }
 }
 
 size_t sim_node_read(const sim_node *node, void *buf, size_t len, uint64_t offset, bool uncached)
@@ -398,9 +406,7 @@ size_t sim_node_read(const sim_node *node, void *buf, size_t len, uint64_t offse
         } else if (!uncached) {
             memcpy(out + done, c->now + at, part);
         } else {
-            for (size_t i = 0; i < part; i++) {
-                out[done + i] = byte_uncached(c, at + i);
-            }
+            read_uncached(c, out + done, at, part);
         }
         done += part;
     }
