@@ -262,7 +262,10 @@ typedef struct hapax_result {
 HAPAX_API int hapax_record(hapax_domain *domain, const hapax_message *messages, size_t n, hapax_result *ret_results,
                            hapax_error *ret_error);
 
-/* Judges n messages as they stand and changes nothing: what hapax_claim would say to each of them alone. */
+/*
+ * Judges n messages as they stand and changes nothing: what hapax_claim would say to each of them alone (but silent
+ * sources are not emptied first).
+ */
 HAPAX_API int hapax_peek(hapax_domain *domain, const hapax_message *messages, size_t n, hapax_result *ret_results,
                          hapax_error *ret_error);
 

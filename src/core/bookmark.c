@@ -54,10 +54,10 @@ int hapax_bookmark_set(hapax_store *store, const char *name, size_t name_len, co
         }
     }
     if (rc == HAPAX_OK) {
-        hx_event event = {.type = HX_EVENT_BOOKMARK, .source = HX_SOURCE_NONE};
+        hx_event event = {.type = HX_EVENT_BOOKMARK};
         event.blob.data = blob.data;
         event.blob.len = blob.len;
-        uint64_t position = hx_wal_append(&store->wal, &room, &event, 1);
+        uint64_t position = hx_wal_append(&store->wal, &room, &event, 1, NULL);
         if (ret_position != NULL)
             *ret_position = position;
     }

@@ -25,7 +25,7 @@ typedef struct hx_claim {
     hx_hash hash;
     hx_moment moment; /* of its arrival */
     uint64_t seq;     /* of its arrival, see event.h */
-    uint32_t source;  /* referenced; HX_SOURCE_NONE where the name is not kept */
+    uint32_t source;  /* referenced */
     uint32_t uses;
     uint32_t next_free;
     bool open;

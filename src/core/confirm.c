@@ -52,7 +52,7 @@ static void add_end(hapax_domain *domain, const hx_claim *claim, uint8_t type, u
     event[0] = (hx_event){.type = HX_EVENT_CLAIM,
                           .flags = flags,
                           .domain = domain->number,
-                          .source = claim->source,
+                          .source = domain->window.sources.items[claim->source].log_number,
                           .seq = claim->seq,
                           .time_ms = claim->moment.time_ms,
                           .activity_ms = claim->moment.activity_ms,
@@ -74,8 +74,7 @@ static void confirm_one(hapax_domain *domain, hx_claim *claim, const hx_moment *
     bool too_old;
     add_end(domain, claim, HX_EVENT_CONFIRM, domain->next_seq++, moment);
     if (hx_window_find(window, claim->hash, moment->age_ms, &too_old) == 0)
-        if (!hx_window_arrive(window, claim->hash, claim->source, moment, 0))
-            domain->counters.over_limit++;
+        (void)hx_window_arrive(window, claim->hash, claim->source, moment, 0);
     uint32_t source = claim->source;
     hx_claims_close(&window->claims, claim);
     hx_sources_unref(&window->sources, source);
@@ -137,7 +136,9 @@ static int confirm_all(hapax_domain *domain, const uint64_t *handles, size_t n, 
 {
     hx_window *window = &domain->window;
     hx_moment moment = hx_domain_moment(domain);
-    int rc = check_handles(domain, handles, n, ret_error);
+    int rc = hx_wal_failed(&domain->store->wal, ret_error);
+    if (rc == HAPAX_OK)
+        rc = check_handles(domain, handles, n, ret_error);
     if (rc == HAPAX_OK)
         rc = confirm_time(domain, time_ms, &moment, ret_error);
     if (rc < 0)
@@ -155,7 +156,8 @@ static int confirm_all(hapax_domain *domain, const uint64_t *handles, size_t n, 
         hx_sources_settle(&window->sources, source);
         hx_sources_unref(&window->sources, source);
     }
-    *ret_position = hx_wal_append(&domain->store->wal, &(hx_wal_room){2 * n, 0}, domain->events, domain->events_len);
+    *ret_position =
+        hx_wal_append(&domain->store->wal, &(hx_wal_room){2 * n, 0}, domain->events, domain->events_len, NULL);
     domain->events_len = 0;
     hx_wal_unpromise(&domain->store->wal, 2 * n);
     return HAPAX_OK;
@@ -185,7 +187,9 @@ int hapax_confirm(hapax_domain *domain, const uint64_t *claims, size_t n, int64_
 
 static int release_all(hapax_domain *domain, const uint64_t *handles, size_t n, hapax_error *ret_error)
 {
-    int rc = check_handles(domain, handles, n, ret_error);
+    int rc = hx_wal_failed(&domain->store->wal, ret_error);
+    if (rc == HAPAX_OK)
+        rc = check_handles(domain, handles, n, ret_error);
     if (rc < 0)
         return rc;
     if (reserve_events(domain, 2 * n) < 0)
@@ -195,9 +199,11 @@ static int release_all(hapax_domain *domain, const uint64_t *handles, size_t n, 
     if (rc < 0)
         return rc;
     hx_moment moment = hx_domain_moment(domain);
+    if (domain->window.stamps.given_times)
+        moment.time_ms = domain->window.last_ms; /* the activity clock means nothing here */
     for (size_t i = 0; i < n; i++)
         release_one(domain, hx_claims_get(&domain->window.claims, handles[i]), &moment);
-    (void)hx_wal_append(&domain->store->wal, &room, domain->events, domain->events_len);
+    (void)hx_wal_append(&domain->store->wal, &room, domain->events, domain->events_len, NULL);
     domain->events_len = 0;
     hx_wal_unpromise(&domain->store->wal, 2 * n);
     return HAPAX_OK;
@@ -226,11 +232,10 @@ static int log_emptied(hapax_domain *domain, hapax_error *ret_error)
     hx_moment moment = hx_domain_moment(domain);
     hx_event event = {.type = HX_EVENT_IDLE,
                       .domain = domain->number,
-                      .source = HX_SOURCE_NONE,
                       .seq = domain->next_seq++,
                       .activity_ms = domain->emptied_activity_ms,
                       .wall_ms = moment.wall_ms};
-    (void)hx_wal_append(&domain->store->wal, &room, &event, 1);
+    (void)hx_wal_append(&domain->store->wal, &room, &event, 1, NULL);
     domain->emptied_idle = false;
     return HAPAX_OK;
 }

@@ -32,7 +32,9 @@ hapax_domain *hx_domain_new(hapax_store *store, uint32_t number, const char *nam
     domain->name = copy;
     domain->name_len = name_len;
     domain->next_seq = 1;
-    hx_window_init(&domain->window, &store->memory, settings, store->superblock.key, first_use);
+    domain->next_log_number = 1;
+    hx_memory_init(&domain->memory, &store->memory, UINT64_MAX);
+    hx_window_init(&domain->window, &domain->memory, settings, store->superblock.key, first_use);
     hx_domain_start_clock(domain);
     return domain;
 }
@@ -73,24 +75,6 @@ void hx_domain_set_time_mode(hapax_domain *domain, bool given)
     domain->window.stamps.given_times = given;
 }
 
-int hx_domain_source(hapax_domain *domain, const void *name, size_t len, uint32_t *ret_source)
-{
-    hx_sources *sources = &domain->window.sources;
-    uint32_t source = hx_sources_find(sources, name, len);
-    if (source == HX_SOURCE_NONE) {
-        /* Names of sources without a window are a courtesy to people; a source a message must not fill memory. */
-        uint64_t max = (uint64_t)domain->window.settings.max_sources;
-        bool keep = sources->with_window < max || sources->by_name.len < 2 * max;
-        if (keep) {
-            int rc = hx_sources_add(sources, name, len, &source);
-            if (rc < 0)
-                return rc;
-        }
-    }
-    *ret_source = source;
-    return HAPAX_OK;
-}
-
 /* Stages the DOMAIN event and waits for it. */
 static int log_domain(hapax_domain *domain, const hx_settings *settings, hapax_error *ret_error)
 {
@@ -105,10 +89,10 @@ static int log_domain(hapax_domain *domain, const hx_settings *settings, hapax_e
         hx_buf_free(&blob);
         return rc;
     }
-    hx_event event = {.type = HX_EVENT_DOMAIN, .domain = domain->number, .source = HX_SOURCE_NONE};
+    hx_event event = {.type = HX_EVENT_DOMAIN, .domain = domain->number};
     event.blob.data = blob.data;
     event.blob.len = blob.len;
-    uint64_t position = hx_wal_append(&store->wal, &room, &event, 1);
+    uint64_t position = hx_wal_append(&store->wal, &room, &event, 1, NULL);
     return hx_wal_finish(&store->wal, position, ret_error);
 }
 

@@ -29,20 +29,6 @@ bool hx_event_has_blob(uint8_t type)
     return type == HX_EVENT_SOURCE || type == HX_EVENT_DOMAIN || type == HX_EVENT_BOOKMARK;
 }
 
-/* A source number as stored: 0 is a source whose name is not kept. */
-static uint64_t stored_source(uint32_t source)
-{
-    return source == HX_SOURCE_NONE ? 0 : (uint64_t)source + 1;
-}
-
-static uint32_t read_source(hx_reader *reader)
-{
-    uint64_t stored = hx_read_varint(reader);
-    if (stored > HX_SOURCE_NONE)
-        reader->bad = true;
-    return stored == 0 ? HX_SOURCE_NONE : (uint32_t)(stored - 1);
-}
-
 static uint32_t read_u32(hx_reader *reader)
 {
     uint64_t value = hx_read_varint(reader);
@@ -128,10 +114,10 @@ static size_t encode_run(hx_buf *buf, const hx_event_base *base, const hx_event 
     hx_write_varint(buf, n);
     write_clocks(buf, base, events);
     hx_write_zigzag(buf, events->time_ms);
-    hx_write_varint(buf, stored_source(events->source));
+    hx_write_varint(buf, events->source);
     if (flags & RUN_SOURCES)
         for (size_t i = 1; i < n; i++)
-            hx_write_varint(buf, stored_source(events[i].source));
+            hx_write_varint(buf, events[i].source);
     if (flags & RUN_TIMES)
         for (size_t i = 1; i < n; i++)
             hx_write_zigzag(buf, minus(events[i].time_ms, events[i - 1].time_ms));
@@ -167,7 +153,7 @@ static void encode_single(hx_buf *buf, const hx_event_base *base, const hx_event
         hx_write_varint(buf, event->claim_seq);
         write_clocks(buf, base, event);
         hx_write_zigzag(buf, event->time_ms);
-        hx_write_varint(buf, stored_source(event->source));
+        hx_write_varint(buf, event->source);
         write_hash(buf, event->hash);
         break;
     case HX_EVENT_COUNT: encode_counts(buf, event); break;
@@ -178,7 +164,7 @@ static void encode_single(hx_buf *buf, const hx_event_base *base, const hx_event
     case HX_EVENT_SOURCE:
     case HX_EVENT_DOMAIN:
     case HX_EVENT_BOOKMARK:
-        hx_write_varint(buf, stored_source(event->source));
+        hx_write_varint(buf, event->source);
         hx_write_varint(buf, event->blob.len);
         hx_write_bytes(buf, event->blob.data, event->blob.len);
         break;
@@ -214,7 +200,7 @@ static void read_columns(hx_reader *reader, uint8_t flags, uint64_t n, run_colum
 {
     columns->sources = *reader;
     for (uint64_t i = 1; i < n && (flags & RUN_SOURCES) && !reader->bad; i++)
-        (void)read_source(reader);
+        (void)read_u32(reader);
     columns->times = *reader;
     for (uint64_t i = 1; i < n && (flags & RUN_TIMES) && !reader->bad; i++)
         (void)hx_read_zigzag(reader);
@@ -231,7 +217,7 @@ static int decode_run(hx_reader *reader, const hx_event_base *base, int (*visit)
     uint64_t n = hx_read_varint(reader);
     read_clocks(reader, base, &event);
     event.time_ms = hx_read_zigzag(reader);
-    event.source = read_source(reader);
+    event.source = read_u32(reader);
     if (n == 0 || n > reader->len / 16 || flags > RUN_FLAGS)
         reader->bad = true;
     run_columns columns = {0};
@@ -241,7 +227,7 @@ static int decode_run(hx_reader *reader, const hx_event_base *base, int (*visit)
         return HAPAX_ERR_DAMAGED;
     for (uint64_t i = 0; i < n; i++, event.seq++) {
         if (i > 0 && (flags & RUN_SOURCES))
-            event.source = read_source(&columns.sources);
+            event.source = read_u32(&columns.sources);
         if (i > 0 && (flags & RUN_TIMES))
             event.time_ms = plus(event.time_ms, hx_read_zigzag(&columns.times));
         bool duplicate = columns.bits != NULL && (columns.bits[i / 8] >> (i % 8) & 1);
@@ -280,7 +266,7 @@ static void decode_single(hx_reader *reader, const hx_event_base *base, hx_event
         event->claim_seq = hx_read_varint(reader);
         read_clocks(reader, base, event);
         event->time_ms = hx_read_zigzag(reader);
-        event->source = read_source(reader);
+        event->source = read_u32(reader);
         event->hash = read_hash(reader);
         break;
     case HX_EVENT_COUNT: decode_counts(reader, event); break;
@@ -291,7 +277,7 @@ static void decode_single(hx_reader *reader, const hx_event_base *base, hx_event
     case HX_EVENT_SOURCE:
     case HX_EVENT_DOMAIN:
     case HX_EVENT_BOOKMARK:
-        event->source = read_source(reader);
+        event->source = read_u32(reader);
         blob_len = read_u32(reader);
         event->blob.data = (unsigned char *)hx_read_bytes(reader, blob_len);
         event->blob.len = blob_len;

@@ -30,7 +30,7 @@ typedef enum hx_event_type {
     HX_EVENT_RENEW = 5,   /* a renewing IN_FLIGHT; counts only where its claim does */
     HX_EVENT_COUNT = 6,   /* verdicts that changed nothing else */
     HX_EVENT_IDLE = 7,    /* silent sources were emptied at this activity time */
-    HX_EVENT_SOURCE = 8,  /* from here on this number stands for this source name */
+    HX_EVENT_SOURCE = 8,  /* in this epoch this number stands for this source name */
     HX_EVENT_DOMAIN = 9,  /* a domain is made, or its settings are changed */
     HX_EVENT_BOOKMARK = 10,
     HX_EVENT_OPEN = 11,  /* a new epoch */
@@ -53,7 +53,7 @@ typedef struct hx_event {
     uint8_t type;  /* hx_event_type */
     uint8_t flags; /* HX_EVENT_* flags */
     uint32_t domain;
-    uint32_t source; /* the domain's number for it, or HX_SOURCE_NONE */
+    uint32_t source; /* the log's number for it, never used twice in an epoch; 0: a name that is not kept */
     uint64_t seq;
     uint64_t claim_seq; /* RENEW: seq of the arrival of its claim */
     int64_t time_ms;

@@ -69,19 +69,10 @@ void hapax_store_stat(hapax_store *store, hapax_store_stats *ret_stats)
         ret_stats->disk_bytes = store->read_only_bytes;
         return;
     }
-    ret_stats->disk_bytes = hx_wal_disk_bytes(&store->wal) + 2 * HX_BLOCK;
+    ret_stats->disk_bytes = hx_wal_disk_bytes(&store->wal);
     pthread_mutex_lock(&store->wal.lock);
     ret_stats->held_events = store->wal.hold ? store->wal.events_len : 0;
     pthread_mutex_unlock(&store->wal.lock);
-}
-
-/* Memory of a domain, near enough: what its parts have allocated. */
-static uint64_t domain_memory(const hx_window *window)
-{
-    uint64_t live = window->entries.chunks_len * 8;
-    live += window->index.pages_len * 8 + (window->index.level_mask + 1 + window->index.split) * 64;
-    live += (window->entries.next_order - window->entries.first_range * HX_CHUNK_ENTRIES) * 27;
-    return live;
 }
 
 void hapax_domain_stat(hapax_domain *domain, hapax_domain_stats *ret_stats)
@@ -107,7 +98,7 @@ void hapax_domain_stat(hapax_domain *domain, hapax_domain_stats *ret_stats)
     ret_stats->sources_over_limit = domain->counters.over_limit;
     ret_stats->steps_not_believed = domain->counters.steps;
     ret_stats->last_receive_ms = window->has_last ? window->last_ms : HAPAX_UNSET;
-    ret_stats->memory_bytes = domain_memory(window);
+    ret_stats->memory_bytes = domain->memory.used_bytes;
     pthread_mutex_unlock(&domain->lock);
 }
 
@@ -221,9 +212,13 @@ int hapax_explain(hapax_domain *domain, const void *id, size_t id_len, hapax_exp
     explanation.in_flight = claim != NULL;
     explain_end(domain, &explanation);
     explanation.known = claim != NULL || (explanation.occurrences > 0 && explanation.max_age_left_ms >= 0);
+    /* Known for good is what is safe: see hapax_peek. */
+    uint64_t position = explanation.known && !explanation.in_flight ? hx_wal_staged(&domain->store->wal) : 0;
     pthread_mutex_unlock(&domain->lock);
-    *ret_explanation = explanation;
-    return HAPAX_OK;
+    int rc = hx_wal_settle(&domain->store->wal, position, ret_error);
+    if (rc == HAPAX_OK)
+        *ret_explanation = explanation;
+    return rc;
 }
 
 void hapax_id_hash(hapax_domain *domain, const void *id, size_t id_len, unsigned char ret_hash[16])

@@ -22,6 +22,11 @@ static bool has_id(const hapax_message *message)
     return message->id != NULL && message->id_len > 0;
 }
 
+static size_t source_len(const hapax_message *message)
+{
+    return message->source == NULL ? 0 : message->source_len;
+}
+
 static int fail_at(hapax_error *ret_error, size_t index, int status, const char *what)
 {
     (void)hx_fail(ret_error, status, "message %zu: %s", index, what);
@@ -37,9 +42,7 @@ static int check_messages(const hapax_domain *domain, const hapax_message *messa
     bool given = domain->window.stamps.given_times;
     for (size_t i = 0; i < n; i++) {
         const hapax_message *message = &messages[i];
-        if (message->source_len > 0 && message->source == NULL)
-            return fail_at(ret_error, i, HAPAX_ERR_INVALID, "source is NULL, but source_len is not 0");
-        if (message->source_len > HAPAX_NAME_MAX)
+        if (source_len(message) > HAPAX_NAME_MAX)
             return fail_at(ret_error, i, HAPAX_ERR_TOO_LONG, "the source is longer than 1,024 bytes");
         if (!has_id(message))
             continue;
@@ -82,7 +85,7 @@ static hx_event *add_event(hapax_domain *domain, uint8_t type)
 {
     assert(domain->events_len < domain->events_cap);
     hx_event *event = &domain->events[domain->events_len++];
-    *event = (hx_event){.type = type, .domain = domain->number, .source = HX_SOURCE_NONE};
+    *event = (hx_event){.type = type, .domain = domain->number};
     return event;
 }
 
@@ -90,16 +93,20 @@ static hx_event *add_event(hapax_domain *domain, uint8_t type)
 static int announce_source(hapax_domain *domain, uint32_t number, size_t *name_bytes)
 {
     hx_source *source = &domain->window.sources.items[number];
+    if (source->log_number != 0 || domain->store->wal.in_memory)
+        return HAPAX_OK;
+    if (domain->next_log_number == UINT32_MAX)
+        return HAPAX_ERR_FULL;
     unsigned char *name = malloc(source->name_len + 1u);
     if (name == NULL)
         return HAPAX_ERR_MEMORY;
     memcpy(name, source->name, source->name_len);
+    source->log_number = domain->next_log_number++;
     hx_event *event = add_event(domain, HX_EVENT_SOURCE);
-    event->source = number;
+    event->source = source->log_number;
     event->blob.data = name;
     event->blob.len = source->name_len;
     *name_bytes += source->name_len;
-    source->logged = true;
     return HAPAX_OK;
 }
 
@@ -114,19 +121,22 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
         if (!has_id(message))
             continue;
         domain->prepared[i].hash = hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
-        bool same = last != NULL && last->source_len == message->source_len &&
-                    (message->source_len == 0 || memcmp(last->source, message->source, message->source_len) == 0);
-        if (!same) {
-            int rc = hx_domain_source(domain, message->source, message->source_len, &source);
-            if (rc == HAPAX_OK && source != HX_SOURCE_NONE && !domain->window.sources.items[source].logged &&
-                !domain->store->wal.in_memory)
-                rc = announce_source(domain, source, name_bytes);
-            if (rc < 0)
-                return rc;
-            last = message;
-        }
+        size_t len = source_len(message);
+        bool same =
+            last != NULL && source_len(last) == len && (len == 0 || memcmp(last->source, message->source, len) == 0);
+        int rc = HAPAX_OK;
+        if (same)
+            hx_sources_ref(&domain->window.sources, source);
+        else
+            rc = hx_sources_take(&domain->window.sources, message->source, len, &source);
+        if (rc < 0)
+            return rc;
+        last = message;
         domain->prepared[i].source = source;
-        int rc = hx_window_reserve_source(&domain->window, source);
+        if (!same)
+            rc = announce_source(domain, source, name_bytes);
+        if (rc == HAPAX_OK)
+            rc = hx_window_reserve_source(&domain->window, source);
         if (rc < 0)
             return rc;
     }
@@ -136,23 +146,25 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
 /* Ends what preparing promised to sources; also after a failure. */
 static void settle_sources(hapax_domain *domain, size_t n)
 {
-    uint32_t last = HX_SOURCE_NONE;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t source = domain->prepared[i].source;
-        if (source != last)
-            hx_sources_settle(&domain->window.sources, source);
-        last = source;
-    }
+    hx_sources *sources = &domain->window.sources;
+    for (size_t i = 0; i < n; i++)
+        if (domain->prepared[i].source != HX_SOURCE_NONE)
+            hx_sources_settle(sources, domain->prepared[i].source);
+    for (size_t i = 0; i < n; i++)
+        hx_sources_unref(sources, domain->prepared[i].source);
 }
 
-/* After a failure in preparing: nothing that was announced is known to the log. */
+/* After a failure in preparing: what was announced did not reach the log, so those numbers stand for nothing. */
 static void take_back(hapax_domain *domain, size_t n)
 {
-    for (size_t i = 0; i < domain->events_len; i++) {
-        if (domain->events[i].type != HX_EVENT_SOURCE)
-            continue;
-        domain->window.sources.items[domain->events[i].source].logged = false;
+    for (size_t i = 0; i < domain->events_len; i++)
         free(domain->events[i].blob.data);
+    if (domain->events_len > 0)
+        domain->next_log_number = domain->events[0].source;
+    for (size_t i = 0; i < n && domain->events_len > 0; i++) {
+        uint32_t source = domain->prepared[i].source;
+        if (source != HX_SOURCE_NONE && domain->window.sources.items[source].log_number >= domain->events[0].source)
+            domain->window.sources.items[source].log_number = 0;
     }
     domain->events_len = 0;
     settle_sources(domain, n);
@@ -191,14 +203,13 @@ static int prepare(hapax_domain *domain, const hapax_message *messages, size_t n
 }
 
 /* The receive time of a message: given or not, believed or not, never below the domain's last. */
-static int64_t receive_time(hapax_domain *domain, const hapax_message *message, int64_t now_ms, uint32_t *steps)
+static int64_t receive_time(const hx_window *window, hx_step_state *step, const hapax_message *message,
+                            int64_t now_ms, uint32_t *steps)
 {
-    const hx_window *window = &domain->window;
     int64_t time_ms = now_ms;
     if (message->time_ms != HAPAX_NOW) {
         time_ms = message->time_ms;
         int64_t max_step_ms = window->settings.max_step_ms;
-        hx_step_state *step = &domain->step;
         bool ahead = max_step_ms != HAPAX_FOREVER && window->has_last && time_ms > window->last_ms + max_step_ms;
         bool again = step->has_previous && step->ahead && llabs(time_ms - step->previous_ms) <= max_step_ms;
         *step = (hx_step_state){true, ahead, time_ms};
@@ -272,7 +283,7 @@ static void judge_one(hapax_domain *domain, const hx_prepared *prepared, const h
     uint64_t seq = domain->next_seq++;
     if (known || kind == JUDGE_RECORD) {
         hx_event *event = add_event(domain, claim != NULL ? HX_EVENT_RENEW : HX_EVENT_ARRIVE);
-        fill_arrival(event, moment, prepared->hash, prepared->source, seq);
+        fill_arrival(event, moment, prepared->hash, window->sources.items[prepared->source].log_number, seq);
         event->flags = (uint8_t)((window->stamps.given_times ? HX_EVENT_GIVEN_TIME : 0) |
                                  (known && claim == NULL ? HX_EVENT_DUPLICATE : 0));
         event->claim_seq = claim != NULL ? claim->seq : 0;
@@ -336,7 +347,7 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
                 domain->emptied_idle = true;
                 domain->emptied_activity_ms = moment.activity_ms;
             }
-            moment.time_ms = receive_time(domain, &messages[i], now_ms, &counts.steps);
+            moment.time_ms = receive_time(window, &domain->step, &messages[i], now_ms, &counts.steps);
             result->receive_ms = moment.time_ms;
             judge_one(domain, &domain->prepared[i], &moment, kind, &counts, result);
             opened += result->claim != 0;
@@ -346,16 +357,17 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
         count_verdict(domain, result->verdict);
         result->position = domain->events_len; /* made whole below */
     }
-    bool must_wait = domain->events_len > named;
+    /* A DUPLICATE that left no event waits all the same for what made the id known: until then it may be lost. */
+    size_t arrivals = domain->events_len - named;
     add_counts(domain, &counts, given);
-    uint64_t last = hx_wal_append(&domain->store->wal, room, domain->events, domain->events_len);
-    uint64_t before = last - (domain->events_len < last ? domain->events_len : last);
+    uint64_t before;
+    uint64_t last = hx_wal_append(&domain->store->wal, room, domain->events, domain->events_len, &before);
     for (size_t i = 0; i < n; i++)
         results[i].position = results[i].position + before < last ? results[i].position + before : last;
     if (kind == JUDGE_CLAIM)
         hx_wal_unpromise(&domain->store->wal, 2 * (n - opened));
     domain->events_len = 0;
-    return must_wait ? last : 0;
+    return arrivals > 0 ? last : counts.duplicate > 0 ? before : 0;
 }
 
 static int check_call(const hapax_domain *domain, const hapax_message *messages, size_t n,
@@ -409,8 +421,9 @@ static void peek_one(const hapax_domain *domain, const hapax_message *message, c
     if (!has_id(message))
         return;
     hx_hash hash = hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
-    int64_t time_ms = message->time_ms == HAPAX_NOW ? moment->time_ms : message->time_ms;
-    result->receive_ms = window->has_last && window->last_ms > time_ms ? window->last_ms : time_ms;
+    hx_step_state step = domain->step;
+    uint32_t steps = 0;
+    result->receive_ms = receive_time(window, &step, message, moment->time_ms, &steps);
     uint64_t latest = hx_window_peek(window, hash, moment->age_ms);
     const hx_claim *claim = hx_claims_find(&window->claims, hash);
     result->verdict = claim != NULL ? HAPAX_IN_FLIGHT : latest != 0 ? HAPAX_DUPLICATE : HAPAX_NEW;
@@ -426,9 +439,15 @@ int hapax_peek(hapax_domain *domain, const hapax_message *messages, size_t n, ha
         return rc;
     pthread_mutex_lock(&domain->lock);
     rc = check_messages(domain, messages, n, ret_error);
+    if (rc == HAPAX_OK)
+        rc = hx_wal_failed(&domain->store->wal, ret_error);
     hx_moment moment = hx_domain_moment(domain);
-    for (size_t i = 0; i < n && rc == HAPAX_OK; i++)
+    bool duplicates = false;
+    for (size_t i = 0; i < n && rc == HAPAX_OK; i++) {
         peek_one(domain, &messages[i], &moment, &ret_results[i]);
+        duplicates |= ret_results[i].verdict == HAPAX_DUPLICATE;
+    }
+    uint64_t position = duplicates ? hx_wal_staged(&domain->store->wal) : 0;
     pthread_mutex_unlock(&domain->lock);
-    return rc;
+    return rc < 0 ? rc : hx_wal_settle(&domain->store->wal, position, ret_error);
 }

@@ -10,28 +10,42 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-void hx_memory_init(hx_memory *memory, uint64_t limit_bytes)
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+void hx_memory_init(hx_memory *memory, hx_memory *parent, uint64_t limit_bytes)
 {
+    memory->parent = parent;
     memory->used_bytes = 0;
     memory->limit_bytes = limit_bytes;
     memory->over_limit = 0;
 }
 
+static void give_back(hx_memory *memory, size_t bytes)
+{
+    for (; memory != NULL; memory = memory->parent)
+        atomic_fetch_sub(&memory->used_bytes, bytes);
+}
+
 static bool take(hx_memory *memory, size_t bytes)
 {
-    uint64_t before = atomic_fetch_add(&memory->used_bytes, bytes);
-    if (memory->limit_bytes - bytes >= before && memory->limit_bytes >= bytes)
-        return true;
-    atomic_fetch_sub(&memory->used_bytes, bytes);
-    memory->over_limit = 1;
-    return false;
+    for (hx_memory *at = memory; at != NULL; at = at->parent) {
+        uint64_t before = atomic_fetch_add(&at->used_bytes, bytes);
+        if (at->limit_bytes < bytes || at->limit_bytes - bytes < before) {
+            for (hx_memory *undo = memory; undo != at->parent; undo = undo->parent)
+                atomic_fetch_sub(&undo->used_bytes, bytes);
+            memory->over_limit = 1;
+            return false;
+        }
+    }
+    return true;
 }
 
 static void *taken_or_undone(hx_memory *memory, void *block, size_t bytes)
 {
     if (block == NULL) {
-        atomic_fetch_sub(&memory->used_bytes, bytes);
+        give_back(memory, bytes);
         memory->over_limit = 0;
     }
     return block;
@@ -51,7 +65,10 @@ void *hx_memory_alloc_aligned(hx_memory *memory, size_t align, size_t bytes)
     void *block = NULL;
     if (posix_memalign(&block, align, bytes) != 0)
         block = NULL;
-    else
+    if (block != NULL && align >= HUGE_PAGE_BYTES)
+        (void)madvise(block, bytes,
+                      MADV_HUGEPAGE); /* a wish: without it look-ups miss the TLB as well as the cache */
+    if (block != NULL)
         memset(block, 0, bytes);
     return taken_or_undone(memory, block, bytes);
 }
@@ -64,7 +81,7 @@ void *hx_memory_resize(hx_memory *memory, void *block, size_t old_bytes, size_t 
     if (new_bytes > old_bytes)
         return taken_or_undone(memory, moved, new_bytes - old_bytes);
     if (moved != NULL)
-        atomic_fetch_sub(&memory->used_bytes, old_bytes - new_bytes);
+        give_back(memory, old_bytes - new_bytes);
     return moved;
 }
 
@@ -73,7 +90,7 @@ void hx_memory_free(hx_memory *memory, void *block, size_t bytes)
     if (block == NULL)
         return;
     free(block);
-    atomic_fetch_sub(&memory->used_bytes, bytes);
+    give_back(memory, bytes);
 }
 
 int hx_memory_failure(const hx_memory *memory)

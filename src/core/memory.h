@@ -3,7 +3,8 @@
  *
  * Every block the engine holds is asked for here with its size and given back with its size, so the total is known
  * without asking the allocator, and a budget is checked before memory is taken rather than after.
- * Threads: one hx_memory is shared by all domains of a store; every function may be called from any thread.
+ * A domain has a total of its own, whose parent is that of the store.
+ * Threads: every function may be called from any thread.
  */
 #ifndef HX_MEMORY_H
 #define HX_MEMORY_H
@@ -13,12 +14,13 @@
 #include <stdint.h>
 
 typedef struct hx_memory {
+    struct hx_memory *parent; /* counts the same blocks too, and has the budget; or NULL */
     _Atomic uint64_t used_bytes;
     uint64_t limit_bytes;   /* UINT64_MAX: none */
     _Atomic int over_limit; /* 1: the last refusal was the budget's, 0: the machine's */
 } hx_memory;
 
-void hx_memory_init(hx_memory *memory, uint64_t limit_bytes);
+void hx_memory_init(hx_memory *memory, hx_memory *parent, uint64_t limit_bytes);
 
 /* `bytes` of zeroed memory, or NULL. */
 void *hx_memory_alloc(hx_memory *memory, size_t bytes);

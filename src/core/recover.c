@@ -41,6 +41,7 @@ typedef struct source_name {
 typedef struct domain_recovery {
     source_name *names; /* by the log's number */
     size_t names_len;
+    uint32_t highest; /* number so far: they are given out one after the other */
     size_t late_at, late_end; /* its part of the gathered events in this epoch */
 } domain_recovery;
 
@@ -172,26 +173,24 @@ static int keep_what_counts(recovery *r)
 
 /* ---- Second reading -------------------------------------------------------------------------------------------- */
 
-/* The window's number for a source of the log. */
-static int resolve_source(recovery *r, hapax_domain *domain, uint32_t logged, uint32_t *ret_source)
+/* The window's number for a source of the log, with a reference for the caller. */
+static int take_source(recovery *r, hapax_domain *domain, uint32_t log_number, uint32_t *ret_source)
 {
-    *ret_source = HX_SOURCE_NONE;
-    if (logged == HX_SOURCE_NONE)
-        return 0;
     domain_recovery *dr = &r->domains[domain->number];
-    if (logged >= dr->names_len || dr->names[logged].name == NULL)
+    if (log_number >= dr->names_len || dr->names[log_number].name == NULL)
         return nonsense(r, "a source that was never named");
-    source_name *name = &dr->names[logged];
-    const hx_sources *sources = &domain->window.sources;
+    source_name *name = &dr->names[log_number];
+    hx_sources *sources = &domain->window.sources;
     if (name->number < sources->len) {
         const hx_source *source = &sources->items[name->number];
         if (source->name != NULL && source->name_len == name->len &&
             memcmp(source->name, name->name, name->len) == 0) {
+            hx_sources_ref(sources, name->number);
             *ret_source = name->number;
             return 0;
         }
     }
-    int rc = hx_domain_source(domain, name->name, name->len, ret_source);
+    int rc = hx_sources_take(sources, name->name, name->len, ret_source);
     if (rc < 0)
         return hx_fail(&r->error, rc, "no memory to recover the sources");
     name->number = *ret_source;
@@ -228,39 +227,43 @@ static int reserve_arrival(recovery *r, hapax_domain *domain, uint32_t source)
                   : 0;
 }
 
-/* An arrival is put to the rules again. */
-static int judge_again(recovery *r, hapax_domain *domain, const hx_event *event)
+/* An arrival is put to the rules again. The caller has a reference to its source and made the room. */
+static void judge_again(recovery *r, hapax_domain *domain, const hx_event *event, uint32_t source)
 {
     hx_window *window = &domain->window;
-    uint32_t source;
-    int rc = check_event(r, event);
-    if (rc == 0)
-        rc = resolve_source(r, domain, event->source, &source);
-    if (rc == 0)
-        rc = reserve_arrival(r, domain, source);
-    if (rc < 0)
-        return rc;
     if (!window->has_time_mode)
         hx_domain_set_time_mode(domain, event->flags & HX_EVENT_GIVEN_TIME);
     hx_moment moment = moment_of(r, domain, event);
     (void)hx_window_empty_idle(window, moment.activity_ms);
     bool too_old;
     uint64_t latest = hx_window_find(window, event->hash, moment.age_ms, &too_old);
-    bool known = latest != 0 || hx_claims_find(&window->claims, event->hash) != NULL;
+    bool in_flight = hx_claims_find(&window->claims, event->hash) != NULL;
+    bool known = latest != 0 || in_flight;
     if (too_old)
         hx_window_forget(window, event->hash);
-    if (event->type == HX_EVENT_CLAIM && hx_claims_find(&window->claims, event->hash) == NULL) {
+    if (event->type == HX_EVENT_CLAIM && !in_flight) {
         hx_claim claim = {.hash = event->hash, .moment = moment, .seq = event->seq, .source = source};
         (void)hx_claims_open(&window->claims, &claim);
         hx_sources_ref(&window->sources, source);
-        if (latest == 0 && known)
-            hx_claims_set_held(&window->claims, hx_claims_find(&window->claims, event->hash), false);
     }
     if (!known || window->settings.refresh)
         (void)hx_window_arrive(window, event->hash, source, &moment, latest);
-    if (source != HX_SOURCE_NONE)
-        hx_sources_settle(&window->sources, source);
-    return 0;
+}
+
+static int visit_arrival(recovery *r, hapax_domain *domain, const hx_event *event)
+{
+    uint32_t source;
+    int rc = check_event(r, event);
+    if (rc == 0)
+        rc = take_source(r, domain, event->source, &source);
+    if (rc < 0)
+        return rc;
+    rc = reserve_arrival(r, domain, source);
+    if (rc == 0)
+        judge_again(r, domain, event, source);
+    hx_sources_settle(&domain->window.sources, source);
+    hx_sources_unref(&domain->window.sources, source);
+    return rc;
 }
 
 static int end_claim(recovery *r, hapax_domain *domain, const hx_event *event)
@@ -269,15 +272,14 @@ static int end_claim(recovery *r, hapax_domain *domain, const hx_event *event)
     hx_claim *claim = hx_claims_find(&window->claims, event->hash);
     if (claim == NULL)
         return nonsense(r, "the end of a claim that is not open");
+    uint32_t source = claim->source;
     int rc = check_event(r, event);
     if (rc == 0)
-        rc = reserve_arrival(r, domain, claim->source);
+        rc = reserve_arrival(r, domain, source);
     if (rc < 0)
         return rc;
-    claim = hx_claims_find(&window->claims, event->hash);
     hx_moment moment = moment_of(r, domain, event);
     bool too_old;
-    uint32_t source = claim->source;
     if (event->type == HX_EVENT_RELEASE)
         hx_window_forget(window, event->hash);
     else if (hx_window_find(window, event->hash, moment.age_ms, &too_old) == 0)
@@ -294,7 +296,7 @@ static int judge_late(recovery *r, hapax_domain *domain, const hx_event *event)
     case HX_EVENT_CONFIRM:
     case HX_EVENT_RELEASE: return end_claim(r, domain, event);
     case HX_EVENT_IDLE: (void)hx_window_empty_idle(&domain->window, event->activity_ms); return 0;
-    default: return judge_again(r, domain, event);
+    default: return visit_arrival(r, domain, event);
     }
 }
 
@@ -373,7 +375,7 @@ static int visit_domain(recovery *r, const hx_event *event)
 static int visit_source(recovery *r, const hapax_domain *domain, const hx_event *event)
 {
     domain_recovery *dr = &r->domains[domain->number];
-    if (event->source >= 1u << 28 || event->blob.len > HAPAX_NAME_MAX)
+    if (event->source == 0 || event->source > dr->highest + 1 || event->blob.len > HAPAX_NAME_MAX)
         return nonsense(r, "a source with an impossible number or name");
     if (event->source >= dr->names_len) {
         size_t len = dr->names_len == 0 ? 16 : dr->names_len;
@@ -391,8 +393,10 @@ static int visit_source(recovery *r, const hapax_domain *domain, const hx_event 
         return no_memory(r);
     if (event->blob.len > 0)
         memcpy(copy, event->blob.data, event->blob.len);
+    if (event->source > dr->highest)
+        dr->highest = event->source;
     free(dr->names[event->source].name);
-    dr->names[event->source] = (source_name){copy, event->blob.len, HX_SOURCE_NONE};
+    dr->names[event->source] = (source_name){copy, event->blob.len, UINT32_MAX};
     return 0;
 }
 
@@ -443,7 +447,7 @@ static int visit_in_domain(recovery *r, const hx_event *event)
     if (event->type != HX_EVENT_ARRIVE)
         return 0;
     int rc = catch_up(r, domain, event->seq);
-    return rc < 0 ? rc : judge_again(r, domain, event);
+    return rc < 0 ? rc : visit_arrival(r, domain, event);
 }
 
 static int second_visit(void *arg, const hx_event *event)
@@ -514,6 +518,7 @@ static int read_twice(recovery *r, hapax_error *ret_error)
 static int plan_resume(const hapax_store *store, const hx_chain *chain, hx_wal_resume *resume, hapax_error *ret_error)
 {
     *resume = (hx_wal_resume){.seq = 1, .next_lsn = chain->next_lsn, .next_chain = chain->next_chain};
+    resume->older_bytes = 3 * HX_BLOCK; /* SUPER.0, SUPER.1, LOCK */
     if (chain->files_len == 0)
         return HAPAX_OK;
     const hx_chain_file *newest = &chain->files[chain->files_len - 1];
@@ -564,7 +569,6 @@ static void set_clocks(hapax_store *store, const recovery *r)
     for (size_t i = 0; i < store->domains_len; i++) {
         hapax_domain *domain = store->domains[i];
         hx_window_expire(&domain->window, SIZE_MAX);
-        domain->next_seq = 1;
         hx_domain_start_clock(domain);
     }
 }

@@ -68,7 +68,7 @@ static int reserve_item(hx_sources *sources)
     return HAPAX_OK;
 }
 
-int hx_sources_add(hx_sources *sources, const void *name, size_t len, uint32_t *ret_source)
+static int add(hx_sources *sources, const void *name, size_t len, uint32_t *ret_source)
 {
     int rc = hx_map_reserve(&sources->by_name, 1);
     if (rc < 0)
@@ -93,6 +93,17 @@ int hx_sources_add(hx_sources *sources, const void *name, size_t len, uint32_t *
                                      .older = HX_SOURCE_NONE};
     hx_map_put(&sources->by_name, sources->items[at].name_hash, at);
     *ret_source = at;
+    return HAPAX_OK;
+}
+
+int hx_sources_take(hx_sources *sources, const void *name, size_t len, uint32_t *ret_source)
+{
+    uint32_t source = hx_sources_find(sources, name, len);
+    int rc = source != HX_SOURCE_NONE ? HAPAX_OK : add(sources, name, len, &source);
+    if (rc < 0)
+        return rc;
+    sources->items[source].refs++;
+    *ret_source = source;
     return HAPAX_OK;
 }
 
@@ -243,7 +254,7 @@ void hx_sources_push(hx_sources *sources, const hx_entries *entries, uint32_t at
     }
 }
 
-uint64_t hx_sources_pop(hx_sources *sources, const hx_entries *entries, uint32_t at)
+uint64_t hx_sources_pop(hx_sources *sources, const hx_entries *entries, uint32_t at, hx_entry *ret_entry)
 {
     hx_source *source = &sources->items[at];
     for (;;) {
@@ -251,7 +262,7 @@ uint64_t hx_sources_pop(hx_sources *sources, const hx_entries *entries, uint32_t
         uint64_t order = source->ring[source->ring_head];
         source->ring_head = (source->ring_head + 1) & (source->ring_cap - 1);
         source->ring_len--;
-        if (in_window(entries, order))
+        if (hx_entries_get(entries, order, ret_entry) && (ret_entry->state & HX_ENTRY_STATE) == HX_ENTRY_IN_WINDOW)
             return order;
     }
 }

@@ -37,7 +37,7 @@ typedef struct hx_source {
     uint32_t newer;    /* list by activity; HX_SOURCE_NONE at the end */
     uint32_t older;
     int64_t activity_ms; /* of its last claim that changed state */
-    bool logged;         /* the log of this opening of the store knows the name by number */
+    uint32_t log_number; /* under which the log of this opening of the store knows the name; 0: not yet */
 } hx_source;
 
 typedef struct hx_sources {
@@ -58,8 +58,8 @@ void hx_sources_free(hx_sources *sources);
 
 /* The number of a source, or HX_SOURCE_NONE. */
 uint32_t hx_sources_find(const hx_sources *sources, const void *name, size_t len);
-/* Adds a source that is not there; *ret_source is its number. HAPAX_OK or an error. */
-int hx_sources_add(hx_sources *sources, const void *name, size_t len, uint32_t *ret_source);
+/* The number of a source, added where it is missing, with a reference for the caller. HAPAX_OK or an error. */
+int hx_sources_take(hx_sources *sources, const void *name, size_t len, uint32_t *ret_source);
 void hx_sources_ref(hx_sources *sources, uint32_t source);
 /* Takes a reference back; the source may be gone afterwards. HX_SOURCE_NONE is fine. */
 void hx_sources_unref(hx_sources *sources, uint32_t source);
@@ -72,8 +72,11 @@ void hx_sources_settle(hx_sources *sources, uint32_t source);
 /* Appends an order to the window. Room was made before. */
 void hx_sources_push(hx_sources *sources, const hx_entries *entries, uint32_t source, uint64_t order,
                      int64_t activity_ms);
-/* Takes the oldest occurrence off the ring and returns its order; live must be above 0. It still counts as live. */
-uint64_t hx_sources_pop(hx_sources *sources, const hx_entries *entries, uint32_t source);
+/*
+ * Takes the oldest occurrence off the ring and returns its order, with a copy of it; live must be above 0. It still
+ * counts as live.
+ */
+uint64_t hx_sources_pop(hx_sources *sources, const hx_entries *entries, uint32_t source, hx_entry *ret_entry);
 /* One occurrence less in the window; leaves the list by activity when it was the last. */
 void hx_sources_left(hx_sources *sources, uint32_t source);
 

@@ -173,14 +173,68 @@ static int write_whole(const hapax_store *store, const char *name, const void *d
     return rc < 0 ? hx_fail_os(ret_error, rc, "cannot write", path) : HAPAX_OK;
 }
 
-static int refuse_foreign(void *arg, const char *name)
+/* What a folder without a sound superblock holds. */
+typedef struct contents {
+    bool superblock;
+    bool log;
+} contents;
+
+static int note_entry(void *arg, const char *name)
 {
     static const char *const ours[] = {"LOCK", "SUPER.tmp", "wal"};
-    (void)arg;
+    contents *found = arg;
+    if (strcmp(name, "SUPER.0") == 0 || strcmp(name, "SUPER.1") == 0) {
+        found->superblock = true;
+        return 0;
+    }
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return 0;
     return 1;
+}
+
+static int note_log_file(void *arg, const char *name)
+{
+    contents *found = arg;
+    size_t len = strlen(name);
+    found->log = found->log || (len > 4 && strcmp(name + len - 4, ".wal") == 0);
+    return 0;
+}
+
+/* A store is made only where none has been and nothing else is. */
+static int check_empty(const hapax_store *store, hapax_error *ret_error)
+{
+    contents found = {false, false};
+    char path[HX_PATH_MAX];
+    int rc = store->os->list(store->os->ctx, store->path, note_entry, &found);
+    if (rc > 0)
+        return hx_fail(ret_error, HAPAX_ERR_INVALID, "%s is not a store, and it is not empty", store->path);
+    if (rc < 0)
+        return hx_fail_os(ret_error, rc, "cannot read the folder", store->path);
+    rc = store->os->list(store->os->ctx, store->wal.folder, note_log_file, &found);
+    if (rc < 0 && rc != -ENOENT)
+        return hx_fail_os(ret_error, rc, "cannot read the folder", store->wal.folder);
+    if (!found.superblock && !found.log)
+        return HAPAX_OK;
+    store_path(store, "SUPER.0", path);
+    return hx_fail_damaged(ret_error, path, 0,
+                           "both superblocks are missing or blank, but there has been a store here");
+}
+
+/* Makes the entry of a new folder durable: it stands in the folder above. */
+static int sync_parent(const hapax_store *store, hapax_error *ret_error)
+{
+    char parent[HX_PATH_MAX];
+    size_t len = strlen(store->path);
+    while (len > 1 && store->path[len - 1] == '/')
+        len--;
+    while (len > 0 && store->path[len - 1] != '/')
+        len--;
+    while (len > 1 && store->path[len - 1] == '/')
+        len--;
+    snprintf(parent, sizeof parent, "%.*s", len == 0 ? 1 : (int)len, len == 0 ? "." : store->path);
+    int rc = store->os->sync_dir(store->os->ctx, parent);
+    return rc < 0 ? hx_fail_os(ret_error, rc, "cannot sync", parent) : HAPAX_OK;
 }
 
 static int make_identity(hapax_store *store, hapax_error *ret_error)
@@ -198,11 +252,9 @@ static int make_identity(hapax_store *store, hapax_error *ret_error)
 static int create(hapax_store *store, hapax_error *ret_error)
 {
     const hx_os *os = store->os;
-    int rc = os->list(os->ctx, store->path, refuse_foreign, NULL);
-    if (rc > 0)
-        return hx_fail(ret_error, HAPAX_ERR_INVALID, "%s is not a store, and it is not empty", store->path);
+    int rc = check_empty(store, ret_error);
     if (rc < 0)
-        return hx_fail_os(ret_error, rc, "cannot read the folder", store->path);
+        return rc;
     rc = os->mkdir(os->ctx, store->wal.folder);
     if (rc < 0)
         return hx_fail_os(ret_error, rc, "cannot make", store->wal.folder);
@@ -219,6 +271,7 @@ static int create(hapax_store *store, hapax_error *ret_error)
         rc = os->sync_dir(os->ctx, store->path);
         if (rc < 0)
             return hx_fail_os(ret_error, rc, "cannot sync", store->path);
+        rc = sync_parent(store, ret_error);
     }
     store->report.created = true;
     return rc;
@@ -260,7 +313,6 @@ static int begin_log(hapax_store *store, const hx_wal_resume *resume, hapax_erro
         return rc;
     remove_unused(store, resume);
     hx_event event = {.type = HX_EVENT_OPEN,
-                      .source = HX_SOURCE_NONE,
                       .claim_seq = (uint64_t)store->clock.downtime_ms,
                       .activity_ms = store->clock.activity_at_open_ms,
                       .wall_ms = hx_clock_wall(&store->clock)};
@@ -268,7 +320,7 @@ static int begin_log(hapax_store *store, const hx_wal_resume *resume, hapax_erro
     rc = hx_wal_reserve(&store->wal, &room, 0, ret_error);
     if (rc < 0)
         return rc;
-    return hx_wal_commit(&store->wal, hx_wal_append(&store->wal, &room, &event, 1), ret_error);
+    return hx_wal_commit(&store->wal, hx_wal_append(&store->wal, &room, &event, 1, NULL), ret_error);
 }
 
 static int open_folder(hapax_store *store, const hapax_store_options *options, hapax_error *ret_error)
@@ -323,7 +375,7 @@ static hapax_store *new_store(const hx_os *os, const hapax_store_options *option
     store->durability = options->durability;
     store->clock = (hx_clock){.os = os, .monotonic_at_open_ms = os->monotonic_ms(os->ctx)};
     store->report = (hapax_open_report){.size = sizeof store->report};
-    hx_memory_init(&store->memory,
+    hx_memory_init(&store->memory, NULL,
                    options->max_memory_bytes == HAPAX_UNSET ? UINT64_MAX : (uint64_t)options->max_memory_bytes);
     hx_bookmarks_init(&store->bookmarks, &store->memory, store->superblock.key);
     if (pthread_mutex_init(&store->lock, NULL) != 0) {
@@ -467,10 +519,9 @@ static int close_cleanly(hapax_store *store, hapax_error *ret_error)
     if (rc < 0)
         return rc;
     hx_event event = {.type = HX_EVENT_CLEAN,
-                      .source = HX_SOURCE_NONE,
                       .activity_ms = hx_clock_activity(&store->clock),
                       .wall_ms = hx_clock_wall(&store->clock)};
-    (void)hx_wal_append(&store->wal, &room, &event, 1);
+    (void)hx_wal_append(&store->wal, &room, &event, 1, NULL);
     return hx_wal_close(&store->wal, ret_error);
 }
 

@@ -37,7 +37,7 @@ typedef struct hx_step_state {
 /* One message of a batch, prepared. */
 typedef struct hx_prepared {
     hx_hash hash;
-    uint32_t source; /* HX_SOURCE_NONE: its name is not kept */
+    uint32_t source; /* referenced until the batch is judged; HX_SOURCE_NONE: the message has no id */
 } hx_prepared;
 
 struct hapax_domain {
@@ -48,12 +48,14 @@ struct hapax_domain {
     bool opened;      /* by hapax_domain_open of this process */
     unsigned changed; /* settings that this process changed, see hapax_domain_settings */
 
+    hx_memory memory;     /* what the window takes; counted in the store's as well */
     pthread_mutex_t lock; /* covers all below */
     hx_window window;
     hx_counters counters;
     hx_step_state step;
     uint64_t next_seq;
-    int64_t time_base_ms; /* activity clock: receive time at monotonic_base_ms */
+    uint32_t next_log_number; /* of the next source that the log is told of */
+    int64_t time_base_ms;     /* activity clock: receive time at monotonic_base_ms */
     int64_t monotonic_base_ms;
     bool emptied_idle; /* silent sources were emptied in this opening of the store */
     int64_t emptied_activity_ms;
@@ -114,8 +116,6 @@ void hx_domain_free(hapax_domain *domain);
 void hx_domain_start_clock(hapax_domain *domain);
 /* Now, by every clock; time_ms is the domain's activity clock. Lock held. */
 hx_moment hx_domain_moment(const hapax_domain *domain);
-/* The number of a source, added where it is missing; HX_SOURCE_NONE where its name is not kept. Lock held. */
-int hx_domain_source(hapax_domain *domain, const void *name, size_t len, uint32_t *ret_source);
 /* Notes what the first claim decides: whether the domain takes given times. Lock held. */
 void hx_domain_set_time_mode(hapax_domain *domain, bool given);
 

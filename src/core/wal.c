@@ -290,10 +290,12 @@ static bool merge_count(hx_wal *wal, const hx_event *event)
     return true;
 }
 
-uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *events, size_t n)
+uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *events, size_t n, uint64_t *ret_before)
 {
     assert(n <= room->events);
     pthread_mutex_lock(&wal->lock);
+    if (ret_before != NULL)
+        *ret_before = wal->staged;
     give_back(wal, room);
     if (wal->in_memory) {
         for (size_t i = 0; i < n; i++)
@@ -471,6 +473,20 @@ int hx_wal_finish(hx_wal *wal, uint64_t position, hapax_error *ret_error)
         pthread_mutex_unlock(&wal->lock);
     }
     return hx_wal_commit(wal, position, ret_error);
+}
+
+int hx_wal_settle(hx_wal *wal, uint64_t position, hapax_error *ret_error)
+{
+    int rc = hx_wal_failed(wal, ret_error);
+    return rc < 0 || wal->hold ? rc : hx_wal_commit(wal, position, ret_error);
+}
+
+uint64_t hx_wal_staged(hx_wal *wal)
+{
+    pthread_mutex_lock(&wal->lock);
+    uint64_t staged = wal->staged;
+    pthread_mutex_unlock(&wal->lock);
+    return staged;
 }
 
 int hx_wal_failed(hx_wal *wal, hapax_error *ret_error)

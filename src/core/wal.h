@@ -103,9 +103,9 @@ void hx_wal_unpromise(hx_wal *wal, size_t promise);
 
 /*
  * Stages n events in the reserved room, which is thereby given back; the log owns their blobs from here. Returns the
- * position of the last.
+ * position of the last; *ret_before (or NULL) is the position before the first.
  */
-uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *events, size_t n);
+uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *events, size_t n, uint64_t *ret_before);
 
 /* Returns 0 once everything up to `position` is durable. Errors: IO, POISONED, FULL. */
 int hx_wal_commit(hx_wal *wal, uint64_t position, hapax_error *ret_error);
@@ -114,6 +114,14 @@ int hx_wal_commit(hx_wal *wal, uint64_t position, hapax_error *ret_error);
  * nothing that has to be waited for; but where much of that kind has gathered it is written now.
  */
 int hx_wal_finish(hx_wal *wal, uint64_t position, hapax_error *ret_error);
+
+/*
+ * As a call ends that told what is known and changed nothing: it must not tell of what is still on its way to the
+ * disk, and may be lost. Waits for `position`, taken with hx_wal_staged when it looked; 0: it told of nothing.
+ * Errors: as commit.
+ */
+int hx_wal_settle(hx_wal *wal, uint64_t position, hapax_error *ret_error);
+uint64_t hx_wal_staged(hx_wal *wal);
 
 /* 0, or why the log takes nothing more. */
 int hx_wal_failed(hx_wal *wal, hapax_error *ret_error);

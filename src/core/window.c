@@ -180,35 +180,44 @@ static bool make_only_queued(hx_window *window, uint64_t order, const hx_entry *
 }
 
 /* The occurrence, which its window's counts have let go, enters the time queue: rules 4 and 5. */
-static void enter_queue(hx_window *window, uint64_t order)
+static void enter_queue(hx_window *window, uint64_t order, const hx_entry *entry)
 {
-    hx_entry entry = get_entry(window, order);
-    if (!window->has_newest || entry.time_ms > window->newest_ms) {
+    if (!window->has_newest || entry->time_ms > window->newest_ms) {
         window->has_newest = true;
-        window->newest_ms = entry.time_ms;
+        window->newest_ms = entry->time_ms;
         int64_t expiry_ms = window->settings.expiry_ms;
         if (expiry_ms != HAPAX_FOREVER && window->newest_ms - expiry_ms > window->floor_ms)
             window->floor_ms = window->newest_ms - expiry_ms;
     }
-    bool forgotten = window->settings.expiry_ms == 0 || entry.time_ms < window->floor_ms;
-    if (!forgotten && (entry.state & HX_ENTRY_SHARED))
-        forgotten = !make_only_queued(window, order, &entry);
+    bool forgotten = window->settings.expiry_ms == 0 || entry->time_ms < window->floor_ms;
+    uint8_t shared = entry->state & HX_ENTRY_SHARED;
+    if (!forgotten && shared) {
+        forgotten = !make_only_queued(window, order, entry);
+        hx_entry now = get_entry(window, order); /* it may be alone now */
+        shared = now.state & HX_ENTRY_SHARED;
+    }
     if (forgotten) {
-        drop(window, order, &entry);
+        drop(window, order, entry);
         return;
     }
-    entry = get_entry(window, order); /* it may be alone now */
-    if ((entry.state & HX_ENTRY_SHARED) && hx_index_find(&window->index, entry.hash, NULL) != order)
-        hx_older_to_queue(&window->older, entry.hash, entry.source);
-    set_state(window, order, HX_ENTRY_IN_QUEUE, entry.state & HX_ENTRY_SHARED);
+    if (shared && hx_index_find(&window->index, entry->hash, NULL) != order)
+        hx_older_to_queue(&window->older, entry->hash, entry->source);
+    set_state(window, order, HX_ENTRY_IN_QUEUE, shared);
     window->in_queue++;
 }
 
-static void leave_window(hx_window *window, uint64_t order)
+static void leave_window(hx_window *window, uint64_t order, const hx_entry *entry)
 {
-    hx_entry entry = get_entry(window, order);
-    leave_counts(window, &entry);
-    enter_queue(window, order);
+    leave_counts(window, entry);
+    enter_queue(window, order, entry);
+}
+
+/* The oldest occurrence of a window leaves it. */
+static void leave_oldest(hx_window *window, uint32_t source)
+{
+    hx_entry entry;
+    uint64_t order = hx_sources_pop(&window->sources, &window->entries, source, &entry);
+    leave_window(window, order, &entry);
 }
 
 uint64_t hx_window_find(hx_window *window, hx_hash hash, int64_t now_age_ms, bool *ret_too_old)
@@ -309,11 +318,13 @@ bool hx_window_arrive(hx_window *window, hx_hash hash, uint32_t source, const hx
         renewed = find_in_window(window, latest, &latest_entry, source);
         in_some_window = windows_of(window, &latest_entry) > 0;
     }
-    hx_entry entry = {hash, moment->time_ms, source,
+    /* Names of sources without a window are a courtesy to people; a source a message must not fill memory. */
+    bool keep_name = windowed || window->sources.by_name.len <= 2 * (uint64_t)window->settings.max_sources;
+    hx_entry entry = {hash, moment->time_ms, keep_name ? source : HX_SOURCE_NONE,
                       (uint8_t)(HX_ENTRY_IN_WINDOW | (latest != 0 ? HX_ENTRY_SHARED : 0))};
     uint64_t order = hx_entries_append(&window->entries, &entry);
     hx_stamps_note(&window->stamps, order, moment);
-    hx_sources_ref(&window->sources, source);
+    hx_sources_ref(&window->sources, entry.source);
     if (latest != 0)
         add_over(window, hash, order, latest, &latest_entry);
     else
@@ -323,12 +334,14 @@ bool hx_window_arrive(hx_window *window, hx_hash hash, uint32_t source, const hx
     if (windowed) {
         hx_sources_push(&window->sources, &window->entries, source, order, moment->activity_ms);
         window->window_ids += !in_some_window;
-        if (renewed != 0)
-            leave_window(window, renewed);
+        if (renewed != 0) {
+            hx_entry left = get_entry(window, renewed);
+            leave_window(window, renewed, &left);
+        }
         while (window->sources.items[source].live > window->settings.window)
-            leave_window(window, hx_sources_pop(&window->sources, &window->entries, source));
+            leave_oldest(window, source);
     } else {
-        enter_queue(window, order);
+        enter_queue(window, order, &entry);
     }
     hx_window_expire(window, EXPIRE_STEPS);
     return windowed || window->settings.window == 0;
@@ -348,7 +361,7 @@ static void empty_source(hx_window *window, uint32_t source)
 {
     hx_sources_ref(&window->sources, source); /* it must not go while it is being emptied */
     while (window->sources.items[source].live > 0)
-        leave_window(window, hx_sources_pop(&window->sources, &window->entries, source));
+        leave_oldest(window, source);
     hx_sources_unref(&window->sources, source);
 }
 
@@ -369,6 +382,8 @@ bool hx_window_empty_idle(hx_window *window, int64_t activity_ms)
 
 void hx_window_expire(hx_window *window, size_t steps)
 {
+    if (window->floor_ms == INT64_MIN)
+        steps = 0; /* nothing has ever fallen */
     for (size_t i = 0; i < steps; i++) {
         if (window->expire_order >= window->entries.next_order)
             break;
@@ -444,7 +459,7 @@ void hx_window_set(hx_window *window, const hx_settings *settings)
     for (uint32_t at = window->sources.silent; at != HX_SOURCE_NONE;) {
         uint32_t next = window->sources.items[at].newer;
         while (window->sources.items[at].live > settings->window)
-            leave_window(window, hx_sources_pop(&window->sources, &window->entries, at));
+            leave_oldest(window, at);
         at = next;
     }
     hx_window_expire(window, SIZE_MAX);

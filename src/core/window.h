@@ -81,8 +81,8 @@ uint64_t hx_window_find(hx_window *window, hx_hash hash, int64_t now_age_ms, boo
 uint64_t hx_window_peek(const hx_window *window, hx_hash hash, int64_t now_age_ms);
 
 /*
- * An arrival that changes the window: rules 2 to 5. `latest` is what hx_window_find said. `source` is a source's
- * number, or HX_SOURCE_NONE for one whose name is not kept. The domain's last receive time moves to the moment's.
+ * An arrival that changes the window: rules 2 to 5. `latest` is what hx_window_find said. `source` is the
+ * number of a source to which the caller has a reference. The domain's last receive time moves to the moment's.
  * Returns false where the source would have had a window but for max_sources.
  */
 bool hx_window_arrive(hx_window *window, hx_hash hash, uint32_t source, const hx_moment *moment, uint64_t latest);
