@@ -440,7 +440,7 @@ static void s087_a_new_source_with_every_message(void **state)
         m.time_ms = i;
         assert_int_equal(hapax_record(r.domain, &m, 1, r.results, &r.err), 0);
         assert_int_equal(r.results[0].verdict, HAPAX_NEW);
-        if (i == 1000) {
+        if (i == 8000) {
             memory = memory_of(&r);
         }
     }
