@@ -12,6 +12,9 @@
 #include <string.h>
 
 static void fill(hapax_error *error, int status, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static void fill(hapax_error *error, int status, const char *format, va_list args)
 {
     char message[sizeof error->message];
     vsnprintf(message, sizeof message, format, args);
