@@ -267,7 +267,7 @@ static int run_filter(hx_filter_run *run)
     int64_t start_ms = hx_progress_now_ms();
     run_threads(run);
     int64_t run_ms = hx_progress_now_ms() - start_ms;
-    if (run->ack.closed_early && !run->broken_pipe && run->signal == 0) {
+    if (run->ack.closed_early && !run->broken_pipe && run->signal == 0 && run->exit_code == HX_EXIT_FINE) {
         hx_log_line(&run->log, "--ack-fd %d was closed before the end of the input", run->options->ack_fd);
         hx_filter_fail(run, HX_EXIT_TROUBLE);
     }

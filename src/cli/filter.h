@@ -195,6 +195,7 @@ typedef struct hx_filter_queue {
     uint64_t commits;                 /* how often something was committed */
     bool fill_ended, judge_ended;     /* no more will come from that stage */
     bool judge_cancelled, write_ended;
+    bool commits_over; /* --ack-fd: its other end is closed, nothing will be committed any more */
 } hx_filter_queue;
 
 int hx_filter_queue_init(hx_filter_queue *queue, bool with_lines, bool with_dropped);
@@ -283,11 +284,11 @@ typedef struct hx_filter_counts {
 typedef struct hx_filter_ack {
     pthread_t thread;
     bool started;
-    int wake_fd;           /* readable when the writer has ended */
-    uint64_t *positions;   /* ring of HX_FILTER_ACK_LINES, by number of the line; under queue.mutex */
-    uint64_t offered;      /* lines handed to stdout; under queue.mutex */
-    uint64_t acknowledged; /* of them; under queue.mutex */
-    bool closed_early;     /* N was closed before the input's end */
+    int wake_fd;              /* readable when the writer has ended */
+    uint64_t *positions;      /* ring of HX_FILTER_ACK_LINES, by number of the line; under queue.mutex */
+    uint64_t offered;         /* lines handed to stdout; under queue.mutex */
+    uint64_t acknowledged;    /* of them; under queue.mutex */
+    atomic_bool closed_early; /* N was closed and there was more to write */
 } hx_filter_ack;
 
 #define HX_FILTER_ACK_LINES 262144

@@ -11,7 +11,7 @@
  *
  * A line is a record that was written, the CSV header included. At most HX_FILTER_ACK_LINES can be unacknowledged;
  * then the writing waits. N may be closed: at the input's end that is an answer (the rest comes again next time);
- * before, the reader has gone and the run ends.
+ * before, the reader has gone and the run ends at the next line.
  */
 #include "cli/filter.h"
 
@@ -48,12 +48,17 @@ bool hx_filter_ack_offer(hx_filter_run *run, const uint64_t *positions, size_t c
     hx_filter_queue *queue = &run->queue;
     bool going;
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->judge_cancelled && ack->offered + count - ack->acknowledged > HX_FILTER_ACK_LINES)
+    while (!queue->judge_cancelled && !queue->commits_over &&
+           ack->offered + count - ack->acknowledged > HX_FILTER_ACK_LINES)
         pthread_cond_wait(&queue->changed, &queue->mutex);
-    going = !queue->judge_cancelled || ack->offered + count - ack->acknowledged <= HX_FILTER_ACK_LINES;
+    going = count == 0 || (!queue->commits_over && ack->offered + count - ack->acknowledged <= HX_FILTER_ACK_LINES);
+    if (!going && queue->commits_over)
+        atomic_store(&ack->closed_early, true);
     for (size_t i = 0; going && i < count; i++)
         ack->positions[ack->offered++ % HX_FILTER_ACK_LINES] = positions[i];
     pthread_mutex_unlock(&queue->mutex);
+    if (!going) /* these lines stay unwritten, so their ids must not be written either */
+        atomic_store(&run->write_failed, true);
     return going;
 }
 
@@ -191,8 +196,8 @@ void *hx_filter_acknowledger(void *arg)
     int rc = 1;
     while (rc == 1 && !all_done(run, &ended))
         rc = listen_once(&l, ended);
-    if (!ended && rc <= 0) { /* nobody acknowledges any more while there is more to write */
-        run->ack.closed_early = rc == 0;
+    hx_filter_queue_flag(&run->queue, &run->queue.commits_over);
+    if (rc < 0) {
         hx_filter_queue_flag(&run->queue, &run->queue.judge_cancelled);
         hx_filter_stop(run);
     }

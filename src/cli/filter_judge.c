@@ -35,8 +35,10 @@ static int record(hx_filter_run *run, const hx_filter_block *block)
             hx_filter_fail(run, hx_exit_report(&run->log, &error));
             return -1;
         }
-        if (!hx_filter_queue_await_commit(&run->queue, seen))
+        if (!hx_filter_queue_await_commit(&run->queue, seen)) {
+            atomic_store(&run->ack.closed_early, run->options->ack_fd >= 0);
             return -1;
+        }
     }
 }
 

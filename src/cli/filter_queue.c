@@ -142,7 +142,7 @@ uint64_t hx_filter_queue_commits(hx_filter_queue *queue)
 bool hx_filter_queue_await_commit(hx_filter_queue *queue, uint64_t seen)
 {
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->judge_cancelled && queue->commits == seen)
+    while (!queue->judge_cancelled && !queue->commits_over && queue->commits == seen)
         pthread_cond_wait(&queue->changed, &queue->mutex);
     bool more = queue->commits != seen;
     pthread_mutex_unlock(&queue->mutex);

@@ -11,6 +11,7 @@
 #include "cli/exit.h"
 #include "cli/store.h"
 #include "cli/verbs.h"
+#include "os/os.h"
 
 static const hx_option table[] = {
     HX_STORE_ROW_STORE,
@@ -31,9 +32,13 @@ const hx_command hx_stat_command = {
     .run = run,
 };
 
-static const char *durability_name(hapax_durability durability)
+/* A store opened for reading writes nothing and so may say full where writing could not be; the file system knows. */
+static const char *durability_name(const char *path, hapax_durability durability)
 {
-    return durability == HAPAX_DURABILITY_FULL ? "full" : "process";
+    const hx_os *os = hx_os_posix();
+    char reason[HX_OS_REASON_MAX];
+    bool full = durability == HAPAX_DURABILITY_FULL && os->durability(os->ctx, path, reason) == HX_OS_DURABLE;
+    return full ? "full" : "process";
 }
 
 static void json_duration(hx_buf *buf, const char *key, int64_t ms)
@@ -121,7 +126,7 @@ static int look(const hx_log *log, hapax_store *store, const hx_store_options *o
         say(&buf, "store %s\n", options->path);
         say(&buf, "  %-28s %15s\n", "on disk", hx_format_bytes(stats.disk_bytes, &a));
         say(&buf, "  %-28s %15s\n", "in memory when open", hx_format_bytes(stats.memory_bytes, &a));
-        say(&buf, "  %-28s %15s\n", "durability", durability_name(stats.durability));
+        say(&buf, "  %-28s %15s\n", "durability", durability_name(options->path, stats.durability));
         say(&buf, "  %-28s %15" PRIu32 "\n", "format version", stats.format_version);
         say(&buf, "  %-28s %15s\n", "open so far, all in all", hx_format_span(stats.activity_ms, &a));
     }
@@ -139,7 +144,7 @@ static int look(const hx_log *log, hapax_store *store, const hx_store_options *o
         (void)hx_json_close(&buf, ']');
         (void)hx_json_member_u64(&buf, "disk_bytes", stats.disk_bytes);
         (void)hx_json_member_u64(&buf, "memory_bytes", stats.memory_bytes);
-        (void)hx_json_member_text(&buf, "durability", durability_name(stats.durability));
+        (void)hx_json_member_text(&buf, "durability", durability_name(options->path, stats.durability));
         (void)hx_json_member_u64(&buf, "format_version", stats.format_version);
         (void)hx_json_member_i64(&buf, "activity_ms", stats.activity_ms);
         (void)hx_json_close(&buf, '}');

@@ -34,8 +34,8 @@ typedef struct hx_store_options {
 } hx_store_options;
 
 /*
- * Reads the words of a verb; `takes_id`: it has one operand, else none. false: the verb is done (help was shown, or an
- * error said) and *ret_exit is its exit code.
+ * Reads the words of a verb; `takes_id`: it has one operand, else none. false: the verb is done (help was shown, or
+ * an error said) and *ret_exit is its exit code.
  */
 bool hx_store_options_read(const hx_command *command, const hx_log *log, int argc, char **argv, bool takes_id,
                            hx_store_options *options, int *ret_exit);

@@ -1,0 +1,6 @@
+"""Makes cli.py importable from wherever pytest is started."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

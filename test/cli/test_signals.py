@@ -1,0 +1,215 @@
+"""Readers that go away, signals, full disks, slow pipes, the progress bar."""
+
+import os
+import pty
+import re
+import resource
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+import cli
+
+
+def test_sigpipe(tmp_path):
+    """Ends as SIGPIPE does; what the reader took is remembered or comes again, the rest comes again."""
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(300000)))
+    words = [*cli.store(tmp_path / "s"), "--expiry", "forever", source]
+    got = b""
+    for _ in range(5):
+        process = cli.start("filter", *words, stderr=subprocess.PIPE)
+        got += process.stdout.read(100001)
+        got = got[: got.rfind(b"\n") + 1]
+        process.stdout.close()
+        process.wait(timeout=cli.TIMEOUT)
+        assert process.returncode == -signal.SIGPIPE
+        cli.verify(tmp_path / "s")
+    rest = cli.filter(*words)
+    assert set((got + rest.out).splitlines()) >= set(cli.read(source).splitlines()[:14000])
+    lost = set(cli.read(source).splitlines()) - set((got + rest.out).splitlines())
+    assert len(lost) < 5 * 65536, "only what stood in the pipes may be lost"
+
+
+def test_sigpipe_in_a_shell(tmp_path):
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(300000)))
+    result = subprocess.run(["bash", "-c", f"{cli.BIN} filter {source} 2>/dev/null | head -1; echo ${{PIPESTATUS[0]}}"],
+                            capture_output=True, text=True, check=True)
+    assert result.stdout == "0\n141\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_run_in_order(number, tmp_path):
+    process = cli.start("filter", "--format", "lines", *cli.store(tmp_path / "s"))
+    process.stdin.write(b"a\nb\nunfinished")
+    process.stdin.flush()
+    assert process.stdout.read(4) == b"a\nb\n"
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    assert process.stdout.read() == b""
+    assert "stopping" in process.stderr.read().decode()
+    cli.verify(tmp_path / "s")
+    assert cli.filter("--format", "lines", *cli.store(tmp_path / "s"), stdin=b"a\nb\nc\n").out == b"c\n"
+
+
+def test_sigterm_while_output_is_written(tmp_path):
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(2000000)))
+    words = [*cli.store(tmp_path / "s"), "--expiry", "forever", "--output", tmp_path / "out", source]
+    process = cli.start("filter", *words)
+    cli.wait_until(lambda: (tmp_path / "out").exists() and os.path.getsize(tmp_path / "out") > 0, "no line came")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGTERM, 0)
+    size = os.path.getsize(tmp_path / "out")
+    result = cli.run("filter", *words)
+    assert result.code == 0 and "is cut" not in result.text, "an orderly end leaves nothing to cut"
+    assert cli.read(tmp_path / "out") == cli.read(source) and size > 0
+
+
+def test_a_second_signal_ends_at_once(tmp_path):
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(1000000)))
+    process = cli.start("filter", *cli.store(tmp_path / "s"), source)
+    process.stdout.read(1)  # and no more: the writer is stuck
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.5)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == -signal.SIGTERM
+    process.stdout.close()
+    cli.verify(tmp_path / "s")
+
+
+def test_a_full_device_as_stdout(tmp_path):
+    for options in ([], cli.store(tmp_path / "s")):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([cli.BIN, "filter", "--format", "lines", *options], input=b"a\nb\n", stdout=full,
+                                    stderr=subprocess.PIPE, check=False)
+        assert result.returncode == 3
+        assert b"stdout: No space left on device" in result.stderr
+    cli.verify(tmp_path / "s")
+    assert cli.filter("--format", "lines", *cli.store(tmp_path / "s"), stdin=b"a\nb\n").out == b"a\nb\n"
+
+
+def test_s001_a_file_that_may_not_grow(tmp_path):
+    """RLIMIT_FSIZE stands for a full disk under FILE only: what came out whole is known, the rest comes again."""
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(1000000)))
+    out = tmp_path / "out"
+    words = [*cli.store(tmp_path / "s"), "--expiry", "forever", "--output", out, source]
+    limit = 5 << 20
+    process = cli.start("filter", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    _, err = process.communicate(timeout=cli.TIMEOUT)
+    assert process.returncode == 3, err
+    assert b"File too large" in err
+    cli.verify(tmp_path / "s")
+    cli.filter(*words)
+    assert cli.read(out) == cli.read(source)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 8 MiB, where the machine lets us mount one."""
+    where = tmp_path / "disk"
+    where.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", where], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no right to mount: {done.stderr.decode().strip()}")
+    yield where
+    subprocess.run(["umount", where], check=False)
+
+
+@pytest.mark.parametrize("what", ["output", "store", "both"])
+def test_a_full_disk(small_disk, tmp_path, what):
+    source = cli.write(tmp_path, "in.txt", cli.lines(*(f"{n:030d}" for n in range(1000000))))
+    state = (small_disk if what != "output" else tmp_path) / "state"
+    out = (small_disk if what != "store" else tmp_path) / "out"
+    words = ["--store", state, "--durability", "process", "--expiry", "forever", "--output", out, source]
+    result = cli.run("filter", *words)
+    assert result.code == 3, result.text
+    assert re.search("(?i)no space|full", result.text), result.text
+    cli.verify(state)
+    # room comes back: the rest follows, nothing is lost and nothing comes twice
+    subprocess.run(["mount", "-o", "remount,size=600m", small_disk], check=True)
+    result = cli.run("filter", *words)
+    assert result.code == 0, result.text
+    assert cli.read(out) == cli.read(source)
+
+
+def test_each_line_is_shown_at_once(tmp_path):
+    for options in ([], cli.store(tmp_path / "s")):
+        process = cli.start("filter", "--format", "lines", *options)
+        for n in range(20):
+            process.stdin.write(b"line %d\nline %d\n" % (n, n))
+            process.stdin.flush()
+            ready, _, _ = select.select([process.stdout], [], [], 10)
+            assert ready, "a line is held back"
+            assert process.stdout.read1() == b"line %d\n" % n
+        process.communicate()
+        assert process.returncode == 0
+
+
+def test_a_trickle_is_remembered_line_by_line(tmp_path):
+    process = cli.start("filter", "--format", "lines", *cli.store(tmp_path / "s"), stderr=subprocess.DEVNULL)
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    assert process.stdout.read(2) == b"a\n"
+    time.sleep(1)
+    cli.kill(process)
+    assert cli.filter("--format", "lines", *cli.store(tmp_path / "s"), stdin=b"a\nb\n").out == b"b\n"
+
+
+def on_terminal(words, feed):
+    """Runs with stderr on a terminal of its own; returns what it showed."""
+    primary, secondary = pty.openpty()
+    process = cli.start(*words, stderr=secondary, stdout=subprocess.DEVNULL)
+    os.close(secondary)
+    shown = b""
+    for chunk, pause in feed:
+        process.stdin.write(chunk)
+        process.stdin.flush()
+        time.sleep(pause)
+    process.stdin.close()
+    while True:
+        try:
+            more = os.read(primary, 65536)
+        except OSError:
+            break
+        if not more:
+            break
+        shown += more
+    os.close(primary)
+    assert process.wait(timeout=20) == 0
+    return shown
+
+
+def test_progress_on_a_terminal():
+    shown = on_terminal(["filter", "--format", "lines"], [(cli.lines(*range(1000)), 1.6)])
+    assert b"1,000 records" in shown and b"/s" in shown and b"\r\x1b[K" in shown
+    assert b"1,000 records in, 1,000 out" in shown.split(b"\x1b[K")[-1]
+    quick = on_terminal(["filter", "--format", "lines"], [(b"a\n", 0)])
+    assert b"records  " not in quick, "no bar for a short run"
+
+
+def test_progress_with_a_known_size(tmp_path):
+    """Of regular files the part that is done is shown; the run is slowed down by its reader."""
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(1500000)))
+    primary, secondary = pty.openpty()
+    process = cli.start("filter", source, stderr=secondary, stdin=subprocess.DEVNULL)
+    os.close(secondary)
+    time.sleep(1.7)
+    process.stdout.read()
+    process.wait(timeout=60)
+    shown = os.read(primary, 65536)
+    os.close(primary)
+    assert re.search(rb"\[=*>? *\] +\d+ %", shown) and b" of " in shown and b"left" in shown
+
+
+def test_no_progress_where_there_is_no_terminal():
+    process = cli.start("filter", "--format", "lines")
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    time.sleep(1.5)
+    out, err = process.communicate()
+    assert out == b"a\n" and b"\r" not in err and b"\x1b" not in err
