@@ -243,7 +243,8 @@ typedef struct hapax_message {
 
 typedef struct hapax_result {
     hapax_verdict verdict;
-    uint32_t first_source;    /* DUPLICATE, IN_FLIGHT: source of the receipt, for hapax_source_name */
+    uint32_t first_source;    /* DUPLICATE, IN_FLIGHT: source of the receipt, for hapax_source_name; good until the next
+                                 claim or record in the domain */
     uint64_t claim;           /* NEW from hapax_claim: the handle for confirm and release; else 0 */
     uint64_t position;        /* log position after this message, for hapax_commit */
     int64_t receive_ms;       /* receive time at which the message was judged */

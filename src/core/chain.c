@@ -273,10 +273,11 @@ static int look_at_batch(scan *s, const hx_chain_file *file, uint64_t at, hx_bat
         return HAPAX_OK;
     }
     *ret_problem = "the records of a batch are damaged";
-    uint64_t span = hx_format_batch_span(ret_header->len);
-    if (at + span > file->end)
+    /* The zeros that fill up the last block may be missing: they say nothing. */
+    size_t len = (size_t)HX_BATCH_HEADER + ret_header->len;
+    if (at + len > file->end)
         return HAPAX_OK;
-    rc = reader_get(&s->reader, at, (size_t)span, &bytes, ret_error);
+    rc = reader_get(&s->reader, at, len, &bytes, ret_error);
     if (rc < 0)
         return rc;
     if (bytes == NULL || hx_crc32c(0, bytes + HX_BATCH_HEADER, ret_header->len) != ret_header->payload_crc)
@@ -415,15 +416,22 @@ int hx_chain_scan(hx_chain *chain, hx_chain_visit *visit, void *arg, hx_chain_pr
 
 int hx_chain_copy_tail(const hx_chain *chain, uint64_t from, uint64_t to, hx_buf *buf, hapax_error *ret_error)
 {
+    const hx_chain_file *newest = &chain->files[chain->files_len - 1];
+    uint64_t there = to < newest->size ? to : newest->size; /* behind it only filling zeros can be missing */
     file_reader reader;
     const unsigned char *bytes;
-    int rc = reader_open(&reader, chain, &chain->files[chain->files_len - 1], true, ret_error);
+    int rc = reader_open(&reader, chain, newest, true, ret_error);
     if (rc == HAPAX_OK)
-        rc = reader_get(&reader, from, (size_t)(to - from), &bytes, ret_error);
+        rc = reader_get(&reader, from, (size_t)(there - from), &bytes, ret_error);
     if (rc == HAPAX_OK && bytes == NULL)
         rc = hx_fail_damaged(ret_error, reader.path, from, "the file has become shorter");
-    if (rc == HAPAX_OK && hx_buf_append(buf, bytes, (size_t)(to - from)) < 0)
+    if (rc == HAPAX_OK && hx_buf_reserve(buf, (size_t)(to - from)) < 0)
         rc = hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory to copy the last batches");
+    if (rc == HAPAX_OK) {
+        memcpy(buf->data + buf->len, bytes, (size_t)(there - from));
+        memset(buf->data + buf->len + (there - from), 0, (size_t)(to - there));
+        buf->len += (size_t)(to - from);
+    }
     reader_close(&reader);
     return rc;
 }

@@ -47,6 +47,7 @@ void hx_domain_free(hapax_domain *domain)
     pthread_mutex_destroy(&domain->lock);
     free(domain->prepared);
     free(domain->events);
+    free(domain->receipts);
     free(domain->name);
     free(domain);
 }

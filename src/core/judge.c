@@ -70,6 +70,13 @@ static int reserve_scratch(hapax_domain *domain, size_t n)
         domain->prepared = prepared;
         domain->prepared_cap = n;
     }
+    if (n > domain->receipts_cap) {
+        uint32_t *receipts = realloc(domain->receipts, n * sizeof *receipts);
+        if (receipts == NULL)
+            return HAPAX_ERR_MEMORY;
+        domain->receipts = receipts;
+        domain->receipts_cap = n;
+    }
     size_t events = 2 * n + 1; /* per message a source name and an arrival; one count */
     if (events > domain->events_cap) {
         hx_event *grown = realloc(domain->events, events * sizeof *grown);
@@ -79,6 +86,14 @@ static int reserve_scratch(hapax_domain *domain, size_t n)
         domain->events_cap = events;
     }
     return HAPAX_OK;
+}
+
+/* The names in the results of the last call need not be kept any longer. */
+static void drop_receipts(hapax_domain *domain)
+{
+    for (size_t i = 0; i < domain->receipts_len; i++)
+        hx_sources_unref(&domain->window.sources, domain->receipts[i]);
+    domain->receipts_len = 0;
 }
 
 static hx_event *add_event(hapax_domain *domain, uint8_t type)
@@ -179,6 +194,7 @@ static int prepare(hapax_domain *domain, const hapax_message *messages, size_t n
     rc = reserve_scratch(domain, n);
     if (rc < 0)
         return hx_fail(ret_error, rc, "no memory for a batch of %zu messages", n);
+    drop_receipts(domain);
     for (size_t i = 0; i < n; i++)
         domain->prepared[i].source = HX_SOURCE_NONE;
     size_t name_bytes = 0;
@@ -273,8 +289,11 @@ static void judge_one(hapax_domain *domain, const hx_prepared *prepared, const h
     result->verdict = !known ? HAPAX_NEW : claim != NULL ? HAPAX_IN_FLIGHT : HAPAX_DUPLICATE;
     if (too_old)
         hx_window_forget(window, prepared->hash);
-    if (known)
+    if (known) {
         fill_receipt(window, prepared->hash, claim, result);
+        hx_sources_ref(&window->sources, result->first_source);
+        domain->receipts[domain->receipts_len++] = result->first_source;
+    }
     if (known && !window->settings.refresh) {
         counts->in_flight += claim != NULL;
         counts->duplicate += claim == NULL;

@@ -41,7 +41,7 @@ typedef struct source_name {
 typedef struct domain_recovery {
     source_name *names; /* by the log's number */
     size_t names_len;
-    uint32_t highest; /* number so far: they are given out one after the other */
+    uint32_t highest;         /* number so far: they are given out one after the other */
     size_t late_at, late_end; /* its part of the gathered events in this epoch */
 } domain_recovery;
 

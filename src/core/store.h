@@ -65,6 +65,8 @@ struct hapax_domain {
     size_t prepared_cap;
     hx_event *events;
     size_t events_cap, events_len;
+    uint32_t *receipts; /* sources named in the last results, referenced until the next call judges */
+    size_t receipts_cap, receipts_len;
 };
 
 struct hapax_store {

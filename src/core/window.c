@@ -318,8 +318,8 @@ bool hx_window_arrive(hx_window *window, hx_hash hash, uint32_t source, const hx
         renewed = find_in_window(window, latest, &latest_entry, source);
         in_some_window = windows_of(window, &latest_entry) > 0;
     }
-    /* Names of sources without a window are a courtesy to people; a source a message must not fill memory. */
-    bool keep_name = windowed || window->sources.by_name.len <= 2 * (uint64_t)window->settings.max_sources;
+    /* Above max_sources names are not kept: a source that is new with every message must not fill memory. */
+    bool keep_name = windowed || window->settings.window == 0;
     hx_entry entry = {hash, moment->time_ms, keep_name ? source : HX_SOURCE_NONE,
                       (uint8_t)(HX_ENTRY_IN_WINDOW | (latest != 0 ? HX_ENTRY_SHARED : 0))};
     uint64_t order = hx_entries_append(&window->entries, &entry);
