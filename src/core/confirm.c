@@ -11,18 +11,6 @@
 
 #define CLOSE_STEP 1000 /* claims released at once by a close */
 
-static int reserve_events(hapax_domain *domain, size_t n)
-{
-    if (n <= domain->events_cap)
-        return HAPAX_OK;
-    hx_event *events = realloc(domain->events, n * sizeof *events);
-    if (events == NULL)
-        return HAPAX_ERR_MEMORY;
-    domain->events = events;
-    domain->events_cap = n;
-    return HAPAX_OK;
-}
-
 /* Checks that n handles are open, each named once. */
 static int check_handles(hapax_domain *domain, const uint64_t *handles, size_t n, hapax_error *ret_error)
 {
@@ -109,58 +97,46 @@ static int confirm_time(const hapax_domain *domain, int64_t time_ms, hx_moment *
     return HAPAX_OK;
 }
 
-static int reserve_confirm(hapax_domain *domain, const uint64_t *handles, size_t n, hapax_error *ret_error)
+/* Makes room for what confirming may append, and holds the sources of the claims. */
+static int prepare_confirm(hapax_domain *domain, const uint64_t *handles, size_t n, hapax_error *ret_error)
 {
-    int rc = reserve_events(domain, 2 * n);
-    if (rc == HAPAX_OK)
-        rc = hx_window_reserve(&domain->window, n);
-    for (size_t i = 0; i < n && rc == HAPAX_OK; i++)
-        rc = hx_window_reserve_source(&domain->window, hx_claims_get(&domain->window.claims, handles[i])->source);
+    hx_window *window = &domain->window;
+    int rc = hx_window_reserve(window, n);
+    for (size_t i = 0; i < n && rc == HAPAX_OK; i++) {
+        uint32_t source = hx_claims_get(&window->claims, handles[i])->source;
+        hx_sources_ref(&window->sources, source);
+        domain->prepared[i].source = source;
+        rc = hx_window_reserve_source(window, source);
+    }
     if (rc < 0)
         return hx_fail(ret_error, rc, "no memory to confirm %zu claims", n);
     return hx_wal_reserve(&domain->store->wal, &(hx_wal_room){2 * n, 0}, 0, ret_error);
 }
 
-/* Ends what reserving promised to the sources of claims that are still open. */
-static void settle_claims(hapax_domain *domain, const uint64_t *handles, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const hx_claim *claim = hx_claims_get(&domain->window.claims, handles[i]);
-        if (claim != NULL)
-            hx_sources_settle(&domain->window.sources, claim->source);
-    }
-}
-
 static int confirm_all(hapax_domain *domain, const uint64_t *handles, size_t n, int64_t time_ms,
                        uint64_t *ret_position, hapax_error *ret_error)
 {
-    hx_window *window = &domain->window;
     hx_moment moment = hx_domain_moment(domain);
     int rc = hx_wal_failed(&domain->store->wal, ret_error);
     if (rc == HAPAX_OK)
         rc = check_handles(domain, handles, n, ret_error);
     if (rc == HAPAX_OK)
         rc = confirm_time(domain, time_ms, &moment, ret_error);
+    if (rc == HAPAX_OK && hx_domain_reserve_scratch(domain, n) < 0)
+        rc = hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory to confirm %zu claims", n);
     if (rc < 0)
         return rc;
-    rc = reserve_confirm(domain, handles, n, ret_error);
-    if (rc < 0) {
-        settle_claims(domain, handles, n);
-        return rc;
+    rc = prepare_confirm(domain, handles, n, ret_error);
+    if (rc == HAPAX_OK) {
+        for (size_t i = 0; i < n; i++)
+            confirm_one(domain, hx_claims_get(&domain->window.claims, handles[i]), &moment);
+        *ret_position =
+            hx_wal_append(&domain->store->wal, &(hx_wal_room){2 * n, 0}, domain->events, domain->events_len, NULL);
+        domain->events_len = 0;
+        hx_wal_unpromise(&domain->store->wal, 2 * n);
     }
-    for (size_t i = 0; i < n; i++) {
-        hx_claim *claim = hx_claims_get(&window->claims, handles[i]);
-        uint32_t source = claim->source;
-        hx_sources_ref(&window->sources, source); /* it is settled below, after the claim has let it go */
-        confirm_one(domain, claim, &moment);
-        hx_sources_settle(&window->sources, source);
-        hx_sources_unref(&window->sources, source);
-    }
-    *ret_position =
-        hx_wal_append(&domain->store->wal, &(hx_wal_room){2 * n, 0}, domain->events, domain->events_len, NULL);
-    domain->events_len = 0;
-    hx_wal_unpromise(&domain->store->wal, 2 * n);
-    return HAPAX_OK;
+    hx_domain_settle_sources(domain, n);
+    return rc;
 }
 
 static int check_call(const hapax_domain *domain, const uint64_t *handles, size_t n, hapax_error *ret_error)
@@ -192,7 +168,7 @@ static int release_all(hapax_domain *domain, const uint64_t *handles, size_t n, 
         rc = check_handles(domain, handles, n, ret_error);
     if (rc < 0)
         return rc;
-    if (reserve_events(domain, 2 * n) < 0)
+    if (hx_domain_reserve_scratch(domain, n) < 0)
         return hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory to release %zu claims", n);
     hx_wal_room room = {2 * n, 0};
     rc = hx_wal_reserve(&domain->store->wal, &room, 0, ret_error);
@@ -220,26 +196,6 @@ int hapax_release(hapax_domain *domain, const uint64_t *claims, size_t n, hapax_
     return rc < 0 ? rc : hx_wal_finish(&domain->store->wal, 0, ret_error);
 }
 
-/* Silent sources may have been emptied by messages that left no event; the next opening has to know. */
-static int log_emptied(hapax_domain *domain, hapax_error *ret_error)
-{
-    if (!domain->emptied_idle)
-        return HAPAX_OK;
-    hx_wal_room room = {1, 0};
-    int rc = hx_wal_reserve(&domain->store->wal, &room, 0, ret_error);
-    if (rc < 0)
-        return rc;
-    hx_moment moment = hx_domain_moment(domain);
-    hx_event event = {.type = HX_EVENT_IDLE,
-                      .domain = domain->number,
-                      .seq = domain->next_seq++,
-                      .activity_ms = domain->emptied_activity_ms,
-                      .wall_ms = moment.wall_ms};
-    (void)hx_wal_append(&domain->store->wal, &room, &event, 1, NULL);
-    domain->emptied_idle = false;
-    return HAPAX_OK;
-}
-
 int hx_domain_close_claims(hapax_domain *domain, hapax_error *ret_error)
 {
     hx_claims *claims = &domain->window.claims;
@@ -254,5 +210,5 @@ int hx_domain_close_claims(hapax_domain *domain, hapax_error *ret_error)
         if (rc == HAPAX_OK)
             rc = hx_wal_commit(&domain->store->wal, UINT64_MAX, ret_error);
     }
-    return rc == HAPAX_OK ? log_emptied(domain, ret_error) : rc;
+    return rc;
 }

@@ -76,6 +76,45 @@ void hx_domain_set_time_mode(hapax_domain *domain, bool given)
     domain->window.stamps.given_times = given;
 }
 
+int hx_domain_reserve_scratch(hapax_domain *domain, size_t n)
+{
+    if (n > domain->prepared_cap) {
+        hx_prepared *prepared = realloc(domain->prepared, n * sizeof *prepared);
+        if (prepared == NULL)
+            return HAPAX_ERR_MEMORY;
+        domain->prepared = prepared;
+        domain->prepared_cap = n;
+    }
+    if (n > domain->receipts_cap) {
+        uint32_t *receipts = realloc(domain->receipts, n * sizeof *receipts);
+        if (receipts == NULL)
+            return HAPAX_ERR_MEMORY;
+        domain->receipts = receipts;
+        domain->receipts_cap = n;
+    }
+    size_t events = 2 * n + 2; /* per message a source name and an arrival; silent sources; counts */
+    if (events > domain->events_cap) {
+        hx_event *grown = realloc(domain->events, events * sizeof *grown);
+        if (grown == NULL)
+            return HAPAX_ERR_MEMORY;
+        domain->events = grown;
+        domain->events_cap = events;
+    }
+    for (size_t i = 0; i < n; i++)
+        domain->prepared[i].source = HX_SOURCE_NONE;
+    return HAPAX_OK;
+}
+
+void hx_domain_settle_sources(hapax_domain *domain, size_t n)
+{
+    hx_sources *sources = &domain->window.sources;
+    for (size_t i = 0; i < n; i++)
+        if (domain->prepared[i].source != HX_SOURCE_NONE)
+            hx_sources_settle(sources, domain->prepared[i].source);
+    for (size_t i = 0; i < n; i++)
+        hx_sources_unref(sources, domain->prepared[i].source);
+}
+
 /* Stages the DOMAIN event and waits for it. */
 static int log_domain(hapax_domain *domain, const hx_settings *settings, hapax_error *ret_error)
 {

@@ -29,7 +29,7 @@ typedef enum hx_event_type {
     HX_EVENT_RELEASE = 4, /* counts for the windows only where the epoch ended with CLEAN */
     HX_EVENT_RENEW = 5,   /* a renewing IN_FLIGHT; counts only where its claim does */
     HX_EVENT_COUNT = 6,   /* verdicts that changed nothing else */
-    HX_EVENT_IDLE = 7,    /* silent sources were emptied at this activity time */
+    HX_EVENT_IDLE = 7,    /* silent sources were emptied; counts only where the epoch ended with CLEAN */
     HX_EVENT_SOURCE = 8,  /* in this epoch this number stands for this source name */
     HX_EVENT_DOMAIN = 9,  /* a domain is made, or its settings are changed */
     HX_EVENT_BOOKMARK = 10,

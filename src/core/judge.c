@@ -61,33 +61,6 @@ static int check_messages(const hapax_domain *domain, const hapax_message *messa
     return HAPAX_OK;
 }
 
-static int reserve_scratch(hapax_domain *domain, size_t n)
-{
-    if (n > domain->prepared_cap) {
-        hx_prepared *prepared = realloc(domain->prepared, n * sizeof *prepared);
-        if (prepared == NULL)
-            return HAPAX_ERR_MEMORY;
-        domain->prepared = prepared;
-        domain->prepared_cap = n;
-    }
-    if (n > domain->receipts_cap) {
-        uint32_t *receipts = realloc(domain->receipts, n * sizeof *receipts);
-        if (receipts == NULL)
-            return HAPAX_ERR_MEMORY;
-        domain->receipts = receipts;
-        domain->receipts_cap = n;
-    }
-    size_t events = 2 * n + 1; /* per message a source name and an arrival; one count */
-    if (events > domain->events_cap) {
-        hx_event *grown = realloc(domain->events, events * sizeof *grown);
-        if (grown == NULL)
-            return HAPAX_ERR_MEMORY;
-        domain->events = grown;
-        domain->events_cap = events;
-    }
-    return HAPAX_OK;
-}
-
 /* The names in the results of the last call need not be kept any longer. */
 static void drop_receipts(hapax_domain *domain)
 {
@@ -132,7 +105,6 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
     uint32_t source = HX_SOURCE_NONE;
     for (size_t i = 0; i < n; i++) {
         const hapax_message *message = &messages[i];
-        domain->prepared[i].source = HX_SOURCE_NONE;
         if (!has_id(message))
             continue;
         domain->prepared[i].hash = hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
@@ -158,17 +130,6 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
     return HAPAX_OK;
 }
 
-/* Ends what preparing promised to sources; also after a failure. */
-static void settle_sources(hapax_domain *domain, size_t n)
-{
-    hx_sources *sources = &domain->window.sources;
-    for (size_t i = 0; i < n; i++)
-        if (domain->prepared[i].source != HX_SOURCE_NONE)
-            hx_sources_settle(sources, domain->prepared[i].source);
-    for (size_t i = 0; i < n; i++)
-        hx_sources_unref(sources, domain->prepared[i].source);
-}
-
 /* After a failure in preparing: what was announced did not reach the log, so those numbers stand for nothing. */
 static void take_back(hapax_domain *domain, size_t n)
 {
@@ -182,7 +143,7 @@ static void take_back(hapax_domain *domain, size_t n)
             domain->window.sources.items[source].log_number = 0;
     }
     domain->events_len = 0;
-    settle_sources(domain, n);
+    hx_domain_settle_sources(domain, n);
 }
 
 static int prepare(hapax_domain *domain, const hapax_message *messages, size_t n, judge_kind kind,
@@ -191,12 +152,10 @@ static int prepare(hapax_domain *domain, const hapax_message *messages, size_t n
     int rc = check_messages(domain, messages, n, ret_error);
     if (rc < 0)
         return rc;
-    rc = reserve_scratch(domain, n);
+    rc = hx_domain_reserve_scratch(domain, n);
     if (rc < 0)
         return hx_fail(ret_error, rc, "no memory for a batch of %zu messages", n);
     drop_receipts(domain);
-    for (size_t i = 0; i < n; i++)
-        domain->prepared[i].source = HX_SOURCE_NONE;
     size_t name_bytes = 0;
     size_t promise = kind == JUDGE_CLAIM ? 2 * n : 0;
     rc = prepare_messages(domain, messages, n, &name_bytes);
@@ -210,7 +169,7 @@ static int prepare(hapax_domain *domain, const hapax_message *messages, size_t n
                                            : "no memory for a batch beside %llu bytes",
                       (unsigned long long)(rc == HAPAX_ERR_FULL ? domain->store->memory.limit_bytes
                                                                 : domain->store->memory.used_bytes));
-    *ret_room = (hx_wal_room){domain->events_len + n + 1, name_bytes};
+    *ret_room = (hx_wal_room){domain->events_len + n + 2, name_bytes};
     if (rc == HAPAX_OK)
         rc = hx_wal_reserve(&domain->store->wal, ret_room, promise, ret_error);
     if (rc < 0)
@@ -315,6 +274,18 @@ static void judge_one(hapax_domain *domain, const hx_prepared *prepared, const h
         counts->over_limit++;
 }
 
+/*
+ * Silent sources were emptied. That is logged, because the message that came may leave no event; the activity does
+ * not change within a call, so it happens once.
+ */
+static void add_emptied(hapax_domain *domain, const hx_moment *moment)
+{
+    hx_event *event = add_event(domain, HX_EVENT_IDLE);
+    event->seq = domain->next_seq++;
+    event->activity_ms = moment->activity_ms;
+    event->wall_ms = moment->wall_ms;
+}
+
 static void count_verdict(hapax_domain *domain, hapax_verdict verdict)
 {
     hx_counters *counters = &domain->counters;
@@ -351,7 +322,7 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
     int64_t now_ms = moment.time_ms;
     hx_event_counts counts = {0};
     bool given = false;
-    size_t named = domain->events_len;
+    size_t arrivals = 0;
     size_t opened = 0;
     for (size_t i = 0; i < n; i++) {
         if (i + PREFETCH_AHEAD < n && has_id(&messages[i + PREFETCH_AHEAD]))
@@ -362,13 +333,13 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
             given = messages[i].time_ms != HAPAX_NOW;
             if (!window->has_time_mode)
                 hx_domain_set_time_mode(domain, given);
-            if (hx_window_empty_idle(window, moment.activity_ms)) {
-                domain->emptied_idle = true;
-                domain->emptied_activity_ms = moment.activity_ms;
-            }
+            if (hx_window_empty_idle(window, moment.activity_ms))
+                add_emptied(domain, &moment);
             moment.time_ms = receive_time(window, &domain->step, &messages[i], now_ms, &counts.steps);
             result->receive_ms = moment.time_ms;
+            size_t events_before = domain->events_len;
             judge_one(domain, &domain->prepared[i], &moment, kind, &counts, result);
+            arrivals += domain->events_len - events_before;
             opened += result->claim != 0;
         } else {
             counts.unchecked++;
@@ -376,8 +347,6 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
         count_verdict(domain, result->verdict);
         result->position = domain->events_len; /* made whole below */
     }
-    /* A DUPLICATE that left no event waits all the same for what made the id known: until then it may be lost. */
-    size_t arrivals = domain->events_len - named;
     add_counts(domain, &counts, given);
     uint64_t before;
     uint64_t last = hx_wal_append(&domain->store->wal, room, domain->events, domain->events_len, &before);
@@ -386,6 +355,7 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
     if (kind == JUDGE_CLAIM)
         hx_wal_unpromise(&domain->store->wal, 2 * (n - opened));
     domain->events_len = 0;
+    /* A DUPLICATE that left no event waits all the same for what made the id known: until then it may be lost. */
     return arrivals > 0 ? last : counts.duplicate > 0 ? before : 0;
 }
 
@@ -414,7 +384,7 @@ static int prepare_and_judge(hapax_domain *domain, const hapax_message *messages
     rc = prepare(domain, messages, n, kind, &room, ret_error);
     if (rc == HAPAX_OK) {
         position = judge(domain, messages, n, kind, &room, ret_results);
-        settle_sources(domain, n);
+        hx_domain_settle_sources(domain, n);
     }
     pthread_mutex_unlock(&domain->lock);
     return rc < 0 ? rc : hx_wal_finish(&domain->store->wal, position, ret_error);

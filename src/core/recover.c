@@ -52,6 +52,7 @@ typedef struct recovery {
     size_t late_len, late_cap;
     uint8_t *clean; /* per epoch */
     size_t epochs, epochs_cap;
+    size_t epochs_read; /* by the second reading */
     uint32_t epoch;
     domain_recovery *domains;
     size_t domains_len;
@@ -159,8 +160,8 @@ static int keep_what_counts(recovery *r)
         return no_memory(r);
     for (size_t i = 0; i < r->late_len; i++) {
         const late_event *late = &r->late[i];
-        counts[i] =
-            late->event.type == HX_EVENT_RENEW ? claim_counts(r, late) : !late->released || r->clean[late->epoch];
+        bool only_clean = late->released || late->event.type == HX_EVENT_IDLE;
+        counts[i] = late->event.type == HX_EVENT_RENEW ? claim_counts(r, late) : !only_clean || r->clean[late->epoch];
     }
     size_t kept = 0;
     for (size_t i = 0; i < r->late_len; i++)
@@ -340,6 +341,8 @@ static int end_epoch(recovery *r)
         rc = catch_up(r, r->store->domains[i], UINT64_MAX);
         if (rc == 0 && r->store->domains[i]->window.claims.open_count > 0)
             rc = nonsense(r, "a claim that neither ends nor vanishes");
+        if (!r->clean[r->epoch])
+            r->store->domains[i]->step = (hx_step_state){0}; /* it may be that of a message that never was */
     }
     return rc;
 }
@@ -456,8 +459,8 @@ static int second_visit(void *arg, const hx_event *event)
     int rc;
     switch (event->type) {
     case HX_EVENT_OPEN:
-        rc = r->epochs == 0 ? 0 : end_epoch(r);
-        r->epoch = (uint32_t)r->epochs++;
+        rc = r->epochs_read == 0 ? 0 : end_epoch(r);
+        r->epoch = (uint32_t)r->epochs_read++;
         r->downtime_ms = (int64_t)event->claim_seq;
         for (size_t i = 0; i < r->domains_len; i++)
             find_late(r, i);
@@ -508,10 +511,9 @@ static int read_twice(recovery *r, hapax_error *ret_error)
     if (rc == 0)
         rc = keep_what_counts(r);
     if (rc == 0) {
-        r->epochs = 0;
         rc = hx_chain_scan(r->chain, second_visit, r, &progress, ret_error);
     }
-    return rc == 0 ? end_epoch(r) : rc;
+    return rc == 0 && r->epochs > 0 ? end_epoch(r) : rc;
 }
 
 /* Where the log goes on: the last batch, or a small newest file as a whole, is written anew. */

@@ -57,8 +57,6 @@ struct hapax_domain {
     uint32_t next_log_number; /* of the next source that the log is told of */
     int64_t time_base_ms;     /* activity clock: receive time at monotonic_base_ms */
     int64_t monotonic_base_ms;
-    bool emptied_idle; /* silent sources were emptied in this opening of the store */
-    int64_t emptied_activity_ms;
 
     /* Scratch of the batch that is being judged; kept between calls. */
     hx_prepared *prepared;
@@ -118,6 +116,10 @@ void hx_domain_free(hapax_domain *domain);
 void hx_domain_start_clock(hapax_domain *domain);
 /* Now, by every clock; time_ms is the domain's activity clock. Lock held. */
 hx_moment hx_domain_moment(const hapax_domain *domain);
+/* Makes the scratch of a batch of n messages or claims; no source is referenced in it yet. Lock held. */
+int hx_domain_reserve_scratch(hapax_domain *domain, size_t n);
+/* Ends what preparing a batch promised to its sources, and lets them go; also after a failure. Lock held. */
+void hx_domain_settle_sources(hapax_domain *domain, size_t n);
 /* Notes what the first claim decides: whether the domain takes given times. Lock held. */
 void hx_domain_set_time_mode(hapax_domain *domain, bool given);
 
