@@ -381,6 +381,7 @@ static int scan_file(scan *s, hx_chain_file *file, bool newest, hx_chain_progres
         if (progress != NULL && progress->report != NULL)
             progress->report(progress->arg, progress->done_bytes + at, progress->total_bytes);
     }
+    file->end = at; /* past the size where the last batch lacks its filling */
     return HAPAX_OK;
 }
 
@@ -389,7 +390,6 @@ int hx_chain_scan(hx_chain *chain, hx_chain_visit *visit, void *arg, hx_chain_pr
 {
     scan s = {.chain = chain, .visit = visit, .arg = arg};
     chain->batches = chain->events = chain->bytes = 0;
-    chain->torn_at = chain->torn_bytes = 0;
     for (size_t i = 0; i < chain->files_len; i++) {
         hx_chain_file *file = &chain->files[i];
         bool newest = i + 1 == chain->files_len;

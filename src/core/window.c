@@ -393,6 +393,7 @@ void hx_window_expire(hx_window *window, size_t steps)
             break;
         }
         hx_entry entry = get_entry(window, order);
+        window->expire_order = order; /* what is gone below it is not walked over again */
         if (entry.time_ms >= window->floor_ms)
             break;
         window->expire_order = order + 1;
