@@ -36,7 +36,6 @@ typedef struct model_held {
     int id;
     int source;
     bool in_window; /* else in the time queue */
-    bool nameless;  /* came above max_sources: the source's name need not be kept */
     uint64_t order;
     int64_t receive_ms;
     int64_t wall_ms;
@@ -47,6 +46,13 @@ typedef struct model_claim {
     uint64_t number; /* 1, 2, ... in the order in which they were given out */
     model_held receipt;
 } model_claim;
+
+/* What max_step remembers of the previous given time. */
+typedef struct model_step {
+    bool there;
+    int64_t given_ms;
+    bool ahead; /* it was further ahead than max_step */
+} model_step;
 
 typedef struct model_domain {
     bool exists;
@@ -59,9 +65,7 @@ typedef struct model_domain {
     int64_t last_ms;
     bool has_newest;
     int64_t newest_ms; /* the largest receive time that has ever entered the time queue */
-    bool has_given;
-    int64_t given_ms; /* the time that the previous message gave */
-    bool given_ahead; /* and whether it was further ahead than max_step */
+    model_step step;
     model_held held[MODEL_HELD];
     int held_count;
     model_claim claims[MODEL_CLAIMS];
@@ -91,12 +95,12 @@ typedef struct model_moment {
 } model_moment;
 
 typedef struct model_event {
-    enum { MODEL_OPEN, MODEL_MESSAGE, MODEL_CONFIRM, MODEL_RELEASE, MODEL_STEP, MODEL_BOOKMARK } kind;
+    enum { MODEL_OPEN, MODEL_MESSAGE, MODEL_CONFIRM, MODEL_RELEASE, MODEL_BOOKMARK } kind;
     int domain;
     model_moment moment;
     model_message message; /* MESSAGE */
     bool record;
-    bool changed;                  /* STEP: the previous given time was ahead */
+    bool changed;
     hapax_verdict verdict;         /* as it was given */
     uint64_t claim;                /* NEW: the claim; IN_FLIGHT: the claim it met; CONFIRM, RELEASE: which */
     hapax_domain_options settings; /* OPEN: in full */

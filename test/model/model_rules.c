@@ -179,7 +179,6 @@ static void append(model_domain *domain, const model_held *occurrence, bool has_
     model_held *held = &domain->held[domain->held_count++];
     *held = *occurrence;
     held->in_window = true;
-    held->nameless = !has_window;
     domain->active_ms[held->source] = at->activity_ms;
     shrink_window(domain, occurrence->source, has_window ? domain->settings.window : 0);
 }
@@ -208,11 +207,10 @@ static int64_t decide_time(model_domain *domain, int64_t given, const model_mome
     }
     int64_t step = domain->settings.max_step_ms;
     bool ahead = domain->has_last && step != HAPAX_FOREVER && given - domain->last_ms > step;
-    bool near_previous = domain->has_given && domain->given_ahead && given - domain->given_ms <= step &&
-                         domain->given_ms - given <= step;
-    domain->has_given = true;
-    domain->given_ms = given;
-    domain->given_ahead = ahead;
+    const model_step *before = &domain->step;
+    bool near_previous =
+        before->there && before->ahead && given - before->given_ms <= step && before->given_ms - given <= step;
+    domain->step = (model_step){.there = true, .given_ms = given, .ahead = ahead};
     if (ahead && !near_previous) {
         domain->not_believed++;
         return domain->last_ms;

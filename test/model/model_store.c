@@ -110,11 +110,6 @@ static void replay(model_store *store)
             model_rules_confirm(domain, event->claim, event->moment.settled_ms, &event->moment);
             break;
         case MODEL_RELEASE: break;
-        case MODEL_STEP:
-            domain->has_given = true;
-            domain->given_ms = event->moment.settled_ms;
-            domain->given_ahead = event->changed;
-            break;
         case MODEL_BOOKMARK: store->bookmark = event->bookmark; break;
         }
     }
@@ -148,6 +143,9 @@ void model_crash(model_store *store)
     memcpy(store->domains, store->base, sizeof store->domains);
     store->bookmark = store->base_bookmark;
     replay(store);
+    for (int i = 0; i < MODEL_DOMAINS; i++) {
+        store->domains[i].step.there = false;
+    }
 }
 
 void model_open(model_store *store, bool hold, int64_t activity_ms, int64_t downtime_ms)
@@ -294,10 +292,8 @@ int model_judge(model_store *store, int number, const model_message *messages, s
         return rc;
     }
     bool waits = false;
-    bool given = false;
     for (size_t i = 0; i < n; i++) {
         model_moment at = moment_now(store, domain);
-        given = given || (messages[i].id != MODEL_NO_ID && messages[i].time_ms != HAPAX_NOW);
         model_rules_judge(domain, &messages[i], &at, record, store->next_claim, &ret_answers[i]);
         if (ret_answers[i].verdict == HAPAX_NEW && !record) {
             store->next_claim++;
@@ -315,12 +311,6 @@ int model_judge(model_store *store, int number, const model_message *messages, s
         }
         ret_answers[i].position = store->event_count;
     }
-    if (given && domain->settings.max_step_ms != HAPAX_FOREVER) {
-        /* What max_step saw goes to the disk with the next write that somebody waits for. */
-        model_event *event = add_event(store, MODEL_STEP, number, NULL);
-        event->moment.settled_ms = domain->given_ms;
-        event->changed = domain->given_ahead;
-    }
     if (waits) {
         wait_for_disk(store);
     }
@@ -334,6 +324,7 @@ int model_peek(model_store *store, int number, const model_message *messages, si
     int rc = check_times(domain, messages, n, ret_index);
     for (size_t i = 0; i < n && rc == 0; i++) {
         model_domain copy = *domain;
+        copy.settings.source_idle_ms = HAPAX_FOREVER; /* a look does not empty silent sources (hapax.h) */
         model_moment at = moment_now(store, domain);
         model_rules_judge(&copy, &messages[i], &at, true, 0, &ret_answers[i]);
     }

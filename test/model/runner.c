@@ -305,7 +305,10 @@ static bool down_and_up(runner *r, const script_op *op)
         if (!r->model->domains[i].exists) {
             continue;
         }
-        if (!open_as_stored(r, i) || (op->kind != SCRIPT_REOPEN && !adopt_counters(r, i, &before[i]))) {
+        if (!open_as_stored(r, i)) {
+            return false;
+        }
+        if (op->kind != SCRIPT_REOPEN && !adopt_counters(r, i, &before[i])) {
             return false;
         }
     }
@@ -511,8 +514,12 @@ static bool run_op(runner *r, const script_op *op)
     case SCRIPT_CONFIRM:
     case SCRIPT_RELEASE: return run_claims(r, op);
     case SCRIPT_EXPLAIN:
+        if (!need_domain(r, op->domain)) {
+            return false;
+        }
         set_clocks(r);
-        return need_domain(r, op->domain) && compare_explanation(&r->domains[op->domain], op->pick, r->out);
+        add_moment(r, false); /* it may wait for a write */
+        return compare_explanation(&r->domains[op->domain], op->pick, r->out);
     case SCRIPT_TURN: sim_os_turn(r->sim, op->ms); return true;
     case SCRIPT_WALL: sim_os_step_wall(r->sim, op->ms); return true;
     case SCRIPT_SETTINGS: return open_domain(r, op->domain, &op->options);
