@@ -180,7 +180,7 @@ static int table_write(void *ctx, int file, const void *buf, size_t len, uint64_
     int rc = handle_of(sim, file, HX_OS_WRITE, &h);
     if (rc == 0 && error < 0) {
         /* A failed write may have written nothing, all of it or any part. */
-        if (error != -ENOSPC) {
+        if (error != -ENOSPC && error != -ECANCELED) {
             uint64_t dice = sim_random_below(&sim->dice, 3);
             uint64_t part = dice == 0 ? 0 : dice == 1 ? len : sim_random_below(&sim->dice, len + 1);
             sim_node_write(h->node, buf, (size_t)part, offset);
@@ -203,7 +203,9 @@ static int table_sync(void *ctx, int file)
     handle *h = NULL;
     int rc = handle_of(sim, file, 0, &h);
     if (rc == 0 && error < 0) {
-        sim_node_fail_sync(h->node, &sim->dice);
+        if (error != -ECANCELED) {
+            sim_node_fail_sync(h->node, &sim->dice);
+        }
         rc = error;
     } else if (rc == 0) {
         sim_node_sync(h->node);
