@@ -1,7 +1,7 @@
 /*
  * window.h - the windowed policy: which ids a domain knows, and what an arrival does to that.
  *
- * The rules are those of docs/semantics.md; here is how they are held. An occurrence of an id is in its source's
+ * The rules are in docs/guarantees.md; here is how they are held. An occurrence of an id is in its source's
  * window or in the time queue. Since receive times never go back, occurrences stand in the order of their times, and
  * the time queue needs no structure of its own: an occurrence in it is alive while its time is at least `floor_ms`,
  * the largest time that ever entered the queue less the expiry. The floor only rises.
