@@ -343,7 +343,7 @@ static int open_folder(hapax_store *store, const hapax_store_options *options, h
         rc = take_lock(store, ret_error);
     if (rc < 0)
         return rc;
-    bool found;
+    bool found = false;
     rc = find_superblock(store, &found, ret_error);
     if (rc == HAPAX_OK && !found)
         rc = may_create ? create(store, ret_error)

@@ -336,7 +336,7 @@ static int rotate(hx_wal *wal, hapax_error *ret_error)
         return hx_fail_os(ret_error, rc, "cannot read", "entropy");
     if (wal->older_bytes + wal->write_at + HX_BLOCK + ahead > wal->max_disk_bytes)
         return HAPAX_OK;
-    int file;
+    int file = -1;
     rc = make_file(wal, &header, NULL, HX_BLOCK + ahead, &file, ret_error);
     if (rc == HAPAX_ERR_FULL)
         return HAPAX_OK;
