@@ -67,12 +67,12 @@ extern "C" {
  * claim        a message that was NEW and whose work has not been confirmed yet
  */
 
-#define HAPAX_ID_MAX 4096         /* bytes of an id; a longer one is HAPAX_ERR_TOO_LONG, never cut */
-#define HAPAX_NAME_MAX 1024       /* bytes of a source, domain or bookmark name */
-#define HAPAX_BATCH_MAX 65536     /* messages in one call */
-#define HAPAX_HELD_MAX 262144     /* events held back before hapax_commit has to be called */
-#define HAPAX_BOOKMARK_MAX 65536  /* bytes of a bookmark's data */
-#define HAPAX_DOMAINS_MAX 65535   /* domains in a store */
+#define HAPAX_ID_MAX 4096          /* bytes of an id; a longer one is HAPAX_ERR_TOO_LONG, never cut */
+#define HAPAX_NAME_MAX 1024        /* bytes of a source, domain or bookmark name */
+#define HAPAX_BATCH_MAX 65536      /* messages in one call */
+#define HAPAX_HELD_MAX 262144      /* events held back before hapax_commit has to be called */
+#define HAPAX_BOOKMARK_MAX 65536   /* bytes of a bookmark's data */
+#define HAPAX_DOMAINS_MAX 65535    /* domains in a store */
 #define HAPAX_WINDOW_MAX (1 << 30) /* ids of a per-source window */
 
 #define HAPAX_FOREVER INT64_MAX /* an expiry: never forget */
@@ -105,7 +105,7 @@ typedef enum hapax_status {
     HAPAX_ERR_INVALID = -1,     /* an argument or a setting that makes no sense */
     HAPAX_ERR_TOO_LONG = -2,    /* an id, a name or a batch above its limit */
     HAPAX_ERR_MEMORY = -3,      /* no memory left */
-    HAPAX_ERR_FULL = -4,        /* disk full, or a memory or disk budget reached; goes away by itself once there is room */
+    HAPAX_ERR_FULL = -4,        /* disk full, or a budget reached; goes away by itself once there is room */
     HAPAX_ERR_IO = -5,          /* an I/O error; the store takes no more writes until it is opened again */
     HAPAX_ERR_POISONED = -6,    /* an earlier I/O error, see above */
     HAPAX_ERR_DAMAGED = -7,     /* the store's files are damaged in a way that a crash cannot explain */
@@ -121,12 +121,12 @@ typedef enum hapax_status {
 
 /* Details of a failure, in the caller's memory. Every function takes NULL where nobody wants them. */
 typedef struct hapax_error {
-    int status;         /* one of hapax_status */
-    int os_error;       /* an errno value, or 0 */
-    size_t index;       /* the message of a batch that is to blame, or 0 */
-    uint64_t offset;    /* the byte in `path` where damage was found, or 0 */
-    char path[256];     /* the file concerned, or "" */
-    char message[512];  /* one plain sentence, NUL-terminated */
+    int status;        /* one of hapax_status */
+    int os_error;      /* an errno value, or 0 */
+    size_t index;      /* the message of a batch that is to blame, or 0 */
+    uint64_t offset;   /* the byte in `path` where damage was found, or 0 */
+    char path[256];    /* the file concerned, or "" */
+    char message[512]; /* one plain sentence, NUL-terminated */
 } hapax_error;
 
 /* The name of a status, for instance "HAPAX_ERR_FULL"; never NULL. */
@@ -138,8 +138,10 @@ typedef struct hapax_store hapax_store;   /* an open store */
 typedef struct hapax_domain hapax_domain; /* a domain of an open store; closed with it */
 
 typedef enum hapax_durability {
-    HAPAX_DURABILITY_FULL = 0,    /* what was answered survives power loss; refused where the file system cannot give it */
-    HAPAX_DURABILITY_PROCESS = 1, /* survives the end of the process, however it comes, but not power loss: no syncs */
+    /* What was answered survives power loss; refused where the file system cannot give it. */
+    HAPAX_DURABILITY_FULL = 0,
+    /* It survives the end of the process, however it comes, but not power loss: no syncs. */
+    HAPAX_DURABILITY_PROCESS = 1,
 } hapax_durability;
 
 enum {
@@ -149,13 +151,14 @@ enum {
 };
 
 typedef struct hapax_store_options {
-    size_t size;               /* set by the initialiser */
-    const char *path;          /* the store's folder; NULL: in memory only, nothing is written */
-    unsigned flags;            /* HAPAX_OPEN_* */
+    size_t size;      /* set by the initialiser */
+    const char *path; /* the store's folder; NULL: in memory only, nothing is written */
+    unsigned flags;   /* HAPAX_OPEN_* */
     hapax_durability durability;
-    int64_t max_memory_bytes;  /* budget for what is held in memory; HAPAX_UNSET: none */
-    int64_t max_disk_bytes;    /* budget for the store's files; HAPAX_UNSET: none */
-    void (*progress)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* recovery, a few times a second; or NULL */
+    int64_t max_memory_bytes; /* budget for what is held in memory; HAPAX_UNSET: none */
+    int64_t max_disk_bytes;   /* budget for the store's files; HAPAX_UNSET: none */
+    /* Called a few times a second during recovery; or NULL. */
+    void (*progress)(void *arg, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_arg;
 } hapax_store_options;
 
@@ -164,14 +167,14 @@ HAPAX_API void hapax_store_options_init(hapax_store_options *options);
 
 /* What was found when a store was opened. */
 typedef struct hapax_open_report {
-    size_t size;                 /* set by the library */
-    bool created;                /* the store is new */
-    bool clean;                  /* it had been closed properly */
-    uint64_t recovered_events;   /* events read back from the log */
-    uint64_t torn_bytes;         /* bytes of a torn tail that were cut */
-    uint64_t torn_offset;        /* where, in the last log file */
-    char torn_path[256];         /* that file, or "" */
-    int64_t downtime_ms;         /* wall time since the last write; 0 where the wall clock went back */
+    size_t size;               /* set by the library */
+    bool created;              /* the store is new */
+    bool clean;                /* it had been closed properly */
+    uint64_t recovered_events; /* events read back from the log */
+    uint64_t torn_bytes;       /* bytes of a torn tail that were cut */
+    uint64_t torn_offset;      /* where, in the last log file */
+    char torn_path[256];       /* that file, or "" */
+    int64_t downtime_ms;       /* wall time since the last write; 0 where the wall clock went back */
 } hapax_open_report;
 
 /*
@@ -203,14 +206,14 @@ HAPAX_API void hapax_store_abandon(hapax_store *store);
  * that differs from the stored value is applied; where that would push ids out it needs change_settings.
  */
 typedef struct hapax_domain_options {
-    size_t size;            /* set by the initialiser */
-    int64_t window;         /* ids per source, 0 to HAPAX_WINDOW_MAX; default 2000 */
-    int64_t expiry_ms;      /* of the time queue; 0 is allowed, HAPAX_FOREVER; default 120000. Not both 0 */
-    int64_t refresh;        /* 1: a duplicate renews its place in the window; 0: it changes nothing; default 1 */
-    int64_t max_age_ms;     /* forget an id this long after its receipt, downtime included; HAPAX_FOREVER: off (default) */
+    size_t size;        /* set by the initialiser */
+    int64_t window;     /* ids per source, 0 to HAPAX_WINDOW_MAX; default 2000 */
+    int64_t expiry_ms;  /* of the time queue; 0 is allowed, HAPAX_FOREVER; default 120000. Not both 0 */
+    int64_t refresh;    /* 1: a duplicate renews its place in the window; 0: it changes nothing; default 1 */
+    int64_t max_age_ms; /* forget an id this long after its receipt, downtime included; default HAPAX_FOREVER: off */
     int64_t source_idle_ms; /* empty the window of a source silent this long; HAPAX_FOREVER: off (default) */
     int64_t max_sources;    /* sources that get a window of their own, 1 to 16777216; default 65536 */
-    int64_t max_step_ms;    /* a given time further ahead than this is not believed at once; HAPAX_FOREVER: off (default) */
+    int64_t max_step_ms;    /* a given time further ahead than this is not believed at once; default: off */
     bool change_settings;   /* allow a changed setting to push ids out */
 } hapax_domain_options;
 
@@ -238,16 +241,17 @@ typedef struct hapax_message {
     size_t id_len;
     const void *source; /* NULL or source_len 0: the source "" */
     size_t source_len;
-    int64_t time_ms; /* HAPAX_NOW, or a given time from -2^51 to 2^51 ms; the first claim of a domain decides which of the two it takes */
+    int64_t time_ms; /* HAPAX_NOW, or a given time from -2^51 to 2^51 ms; the first claim of a domain decides which of
+                        the two it takes */
 } hapax_message;
 
 typedef struct hapax_result {
     hapax_verdict verdict;
-    uint32_t first_source;    /* DUPLICATE, IN_FLIGHT: source of the receipt, for hapax_source_name; good until the next
-                                 claim or record in the domain */
-    uint64_t claim;           /* NEW from hapax_claim: the handle for confirm and release; else 0 */
-    uint64_t position;        /* log position after this message, for hapax_commit */
-    int64_t receive_ms;       /* receive time at which the message was judged */
+    uint32_t first_source; /* DUPLICATE, IN_FLIGHT: source of the receipt, for hapax_source_name; good until the next
+                              claim or record in the domain */
+    uint64_t claim;        /* NEW from hapax_claim: the handle for confirm and release; else 0 */
+    uint64_t position;     /* log position after this message, for hapax_commit */
+    int64_t receive_ms;    /* receive time at which the message was judged */
     int64_t first_receive_ms; /* DUPLICATE, IN_FLIGHT: receive time of the earliest receipt still held */
     int64_t first_wall_ms;    /* and its wall time, ms since 1970, within a second */
 } hapax_result;
@@ -257,8 +261,8 @@ typedef struct hapax_result {
  * confirm in one. A second copy within the batch is DUPLICATE. Returns 0 when everything that changed is on stable
  * storage (with HAPAX_OPEN_HOLD: once it is judged), with ret_results[0..n-1] filled.
  * Errors concern the whole call: nothing is judged, nothing is remembered; error.index names the message.
- * TOO_LONG, TIME_MODE, INVALID (a time out of range), FULL, MEMORY, HELD, READ_ONLY. After IO or POISONED the store must be
- * opened again: only then is it known what was remembered.
+ * TOO_LONG, TIME_MODE, INVALID (a time out of range), FULL, MEMORY, HELD, READ_ONLY. After IO or POISONED the store
+ * must be opened again: only then is it known what was remembered.
  */
 HAPAX_API int hapax_record(hapax_domain *domain, const hapax_message *messages, size_t n, hapax_result *ret_results,
                            hapax_error *ret_error);
@@ -307,8 +311,9 @@ HAPAX_API int hapax_release(hapax_domain *domain, const uint64_t *claims, size_t
 HAPAX_API int hapax_commit(hapax_store *store, uint64_t position, hapax_error *ret_error);
 
 /*
- * Sets bookmark `name` (1 to HAPAX_NAME_MAX bytes) to data_len bytes (at most HAPAX_BOOKMARK_MAX), as one event behind
- * everything judged so far. *ret_position (or NULL) receives its position for hapax_commit. Not durable before that.
+ * Sets bookmark `name` (1 to HAPAX_NAME_MAX bytes) to data_len bytes (at most HAPAX_BOOKMARK_MAX), as one event
+ * behind everything judged so far. *ret_position (or NULL) receives its position for hapax_commit. Not durable before
+ * that.
  */
 HAPAX_API int hapax_bookmark_set(hapax_store *store, const char *name, size_t name_len, const void *data,
                                  size_t data_len, uint64_t *ret_position, hapax_error *ret_error);
@@ -325,12 +330,12 @@ typedef struct hapax_domain_stats {
     size_t name_len;
     int64_t window;
     int64_t expiry_ms;
-    bool given_times;            /* the domain takes the caller's times */
-    uint64_t ids_held;           /* distinct ids that are known */
-    uint64_t ids_in_windows;     /* distinct ids with an occurrence in a window */
-    uint64_t ids_in_time_queue;  /* distinct ids with an occurrence in the time queue; may overlap */
-    uint64_t sources;            /* sources whose window holds something */
-    uint64_t in_flight;          /* open claims */
+    bool given_times;           /* the domain takes the caller's times */
+    uint64_t ids_held;          /* distinct ids that are known */
+    uint64_t ids_in_windows;    /* distinct ids with an occurrence in a window */
+    uint64_t ids_in_time_queue; /* distinct ids with an occurrence in the time queue; may overlap */
+    uint64_t sources;           /* sources whose window holds something */
+    uint64_t in_flight;         /* open claims */
     uint64_t new_count, duplicate_count, in_flight_count, unchecked_count; /* verdicts given, over all opens */
     uint64_t sources_over_limit; /* messages judged without a window because max_sources was reached */
     uint64_t steps_not_believed; /* given times judged at the domain's last time because of max_step */
@@ -341,13 +346,13 @@ typedef struct hapax_domain_stats {
 typedef struct hapax_store_stats {
     size_t size; /* set by the library */
     uint64_t domains;
-    uint64_t disk_bytes;   /* allocated by the store's files */
-    uint64_t memory_bytes; /* held by the engine */
-    uint64_t held_events;  /* waiting for hapax_commit */
+    uint64_t disk_bytes;         /* allocated by the store's files */
+    uint64_t memory_bytes;       /* held by the engine */
+    uint64_t held_events;        /* waiting for hapax_commit */
     hapax_durability durability; /* the true one */
     bool in_memory;
     uint32_t format_version;
-    int64_t activity_ms;   /* how long the store has been open, over all opens */
+    int64_t activity_ms; /* how long the store has been open, over all opens */
 } hapax_store_stats;
 
 HAPAX_API void hapax_store_stat(hapax_store *store, hapax_store_stats *ret_stats);
@@ -372,24 +377,24 @@ enum {
 /* One occurrence of an id. Only hashes of ids are kept: see hapax_id_hash. */
 typedef struct hapax_occurrence {
     unsigned char hash[16];
-    uint64_t order;     /* number of the claim or confirm it came with; rises by time */
+    uint64_t order; /* number of the claim or confirm it came with; rises by time */
     int64_t receive_ms;
-    int64_t wall_ms;    /* within a second */
-    uint32_t source;    /* for hapax_source_name */
-    unsigned held_by;   /* HAPAX_HELD_BY_*; a claim of which no occurrence is held has HELD_BY_CLAIM alone */
+    int64_t wall_ms;  /* within a second */
+    uint32_t source;  /* for hapax_source_name */
+    unsigned held_by; /* HAPAX_HELD_BY_*; a claim of which no occurrence is held has HELD_BY_CLAIM alone */
 } hapax_occurrence;
 
 typedef struct hapax_explanation {
-    size_t size;              /* set by the library */
+    size_t size; /* set by the library */
     bool known;
     bool in_flight;
-    unsigned held_by;         /* all occurrences together */
-    uint64_t occurrences;     /* how many are held */
-    hapax_occurrence first;   /* the earliest one held */
-    hapax_occurrence last;    /* the latest one held */
-    uint64_t window_ahead;    /* in a window: further ids of its source (of `last`, if that is in a window) until it leaves it */
-    int64_t expires_after_ms; /* not in a window: it is forgotten when a receive time later than this enters the time queue;
-                                 HAPAX_FOREVER: never */
+    unsigned held_by;       /* all occurrences together */
+    uint64_t occurrences;   /* how many are held */
+    hapax_occurrence first; /* the earliest one held */
+    hapax_occurrence last;  /* the latest one held */
+    uint64_t window_ahead; /* in a window: further ids of its source (that of `last`, if in one) until it leaves it */
+    int64_t expires_after_ms; /* not in a window: it is forgotten when a receive time later than this enters the time
+                                 queue; HAPAX_FOREVER: never */
     int64_t max_age_left_ms;  /* until max_age forgets it; HAPAX_FOREVER: max_age is off */
 } hapax_explanation;
 
@@ -404,7 +409,8 @@ HAPAX_API void hapax_id_hash(hapax_domain *domain, const void *id, size_t id_len
  * Calls visit for every occurrence held, oldest first, then for every claim without one. A non-zero return of visit
  * stops and is returned. The domain is locked meanwhile: visit must not call back into it, except hapax_source_name.
  */
-HAPAX_API int hapax_dump(hapax_domain *domain, int (*visit)(void *arg, const hapax_occurrence *occurrence), void *arg);
+HAPAX_API int hapax_dump(hapax_domain *domain, int (*visit)(void *arg, const hapax_occurrence *occurrence),
+                         void *arg);
 
 typedef struct hapax_verify_report {
     size_t size; /* set by the library */
@@ -417,7 +423,7 @@ typedef struct hapax_verify_report {
     uint64_t torn_offset;
 } hapax_verify_report;
 
-/* Reads every byte of the store at `path` and changes nothing. Errors: DAMAGED (path and offset are set), LOCKED, ... */
+/* Reads every byte of the store at `path` and changes nothing. Errors: DAMAGED (with path and offset), LOCKED, ... */
 HAPAX_API int hapax_verify(const char *path, hapax_verify_report *ret_report, hapax_error *ret_error);
 
 #ifdef __cplusplus
