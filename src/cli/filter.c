@@ -113,6 +113,9 @@ static int open_store(hx_filter_run *run)
                           &error) < 0)
         return hx_exit_report(&run->log, &error);
     say_changes(run);
+    hapax_domain_stats stats;
+    hapax_domain_stat(run->domain, &stats);
+    run->sources_over_limit = stats.sources_over_limit;
     return 0;
 }
 

@@ -307,17 +307,18 @@ struct hx_filter_run {
     hx_filter_ack ack;
     hx_filter_counts counts;
 
-    bool durable;             /* there is a store on disk */
-    bool bookmarked;          /* --output with a store */
-    bool write_header;        /* the first header goes out */
-    atomic_bool stop;         /* read no more */
-    int wake_fd;              /* eventfd: stop was set */
-    int done_fd;              /* eventfd: the writer has ended */
-    _Atomic int exit_code;    /* the first one that is not 0 stays */
-    atomic_bool broken_pipe;  /* stdout's reader has gone */
-    atomic_bool write_failed; /* lines that were judged did not go out: what is held back must not be written */
-    atomic_bool judge_failed; /* the store refused: what it judged of that block must not be written either */
-    _Atomic int signal;       /* that ended the run, or 0 */
+    uint64_t sources_over_limit; /* messages judged without a window before this run */
+    bool durable;                /* there is a store on disk */
+    bool bookmarked;             /* --output with a store */
+    bool write_header;           /* the first header goes out */
+    atomic_bool stop;            /* read no more */
+    int wake_fd;                 /* eventfd: stop was set */
+    int done_fd;                 /* eventfd: the writer has ended */
+    _Atomic int exit_code;       /* the first one that is not 0 stays */
+    atomic_bool broken_pipe;     /* stdout's reader has gone */
+    atomic_bool write_failed;    /* lines that were judged did not go out: what is held back must not be written */
+    atomic_bool judge_failed;    /* the store refused: what it judged of that block must not be written either */
+    _Atomic int signal;          /* that ended the run, or 0 */
 
     /* where the reader begins */
     hx_filter_hash hash;

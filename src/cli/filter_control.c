@@ -15,7 +15,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "app/format.h"
+
 #define TICK_MS 200
+#define LOOK_MS 60000
 
 static void signal_set(sigset_t *set)
 {
@@ -69,6 +72,18 @@ static void take_signal(hx_filter_run *run, int signal_fd)
     hx_log_line(&run->log, "stopping: what was judged is finished; a second signal ends at once");
 }
 
+/* What goes wrong quietly while a long run looks fine: said once a minute, as long as it grows. */
+static void warn(hx_filter_run *run, uint64_t *sources_over_limit)
+{
+    hapax_domain_stats stats;
+    hx_format_buf count;
+    hapax_domain_stat(run->domain, &stats);
+    if (stats.sources_over_limit > *sources_over_limit)
+        hx_log_line(&run->log, "%s messages were judged without a window: there are more sources than --max-sources",
+                    hx_format_count(stats.sources_over_limit - *sources_over_limit, &count));
+    *sources_over_limit = stats.sources_over_limit;
+}
+
 void hx_filter_done(hx_filter_run *run)
 {
     uint64_t one = 1;
@@ -86,12 +101,14 @@ static uint64_t take_done(const hx_filter_run *run)
 void hx_filter_control(hx_filter_run *run)
 {
     uint64_t running = run->ack.started ? 2 : 1; /* the writer is the last of its three */
+    uint64_t sources_over_limit = run->sources_over_limit;
+    int64_t look_ms = hx_progress_now_ms() + LOOK_MS;
     sigset_t set;
     signal_set(&set);
     int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd waits[2] = {{.fd = run->done_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
     while (running > 0) {
-        int rc = poll(waits, 2, run->progress.on ? TICK_MS : -1);
+        int rc = poll(waits, 2, run->progress.on ? TICK_MS : LOOK_MS);
         if (rc < 0 && errno != EINTR)
             break;
         if (rc <= 0)
@@ -100,6 +117,10 @@ void hx_filter_control(hx_filter_run *run)
             running -= take_done(run);
         if ((waits[1].revents & POLLIN) != 0)
             take_signal(run, signal_fd);
+        if (hx_progress_now_ms() >= look_ms) {
+            warn(run, &sources_over_limit);
+            look_ms += LOOK_MS;
+        }
         hx_progress_draw(&run->progress, "", run->input.read_bytes, run->input.total_bytes, run->counts.in);
     }
     hx_progress_end(&run->progress);

@@ -58,9 +58,10 @@ static void say_memory(const hx_filter_run *run, const hapax_domain_stats *stats
     else
         say(buf, "; window %s, expiry %s; without --store all is forgotten at the end\n",
             hx_format_count((uint64_t)settings->window, &a), hx_format_duration(settings->expiry_ms, "forever", &c));
-    if (stats->sources_over_limit > 0)
+    uint64_t over = stats->sources_over_limit - run->sources_over_limit;
+    if (over > 0)
         say(buf, "  %s message%s judged without a window: more sources than --max-sources\n",
-            hx_format_count(stats->sources_over_limit, &a), plural(stats->sources_over_limit));
+            hx_format_count(over, &a), plural(over));
     if (stats->steps_not_believed > 0)
         say(buf, "  %s time%s further ahead than --max-step, judged at the last time before\n",
             hx_format_count(stats->steps_not_believed, &a), plural(stats->steps_not_believed));

@@ -80,13 +80,13 @@ static int commit_pending(hx_filter_run *run)
     if (run->pending_position == 0)
         return 0;
     int rc = hx_filter_commit(run, run->pending_position);
+    run->pending_position = 0; /* also where it failed: it is not tried twice */
+    run->pending_records = 0;
     if (rc != 0) {
         atomic_store(&run->write_failed, true);
         hx_filter_fail(run, rc);
         return -1;
     }
-    run->pending_position = 0;
-    run->pending_records = 0;
     return 0;
 }
 

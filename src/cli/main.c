@@ -3,6 +3,8 @@
  *
  * Everything else is the verb's. A verb that is not known is refused together with the nearest one that is.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +77,24 @@ static int help(const hx_log *log, int argc, char **argv)
     return end_of_output();
 }
 
+/*
+ * A program started with stdin, stdout or stderr closed would get that number for the next file it opens, and write
+ * messages into its own store. So each is opened here on something whose use fails as that of a closed one does.
+ */
+static int hold_standard_files(void)
+{
+    static const int flags[3] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", flags[fd]) != fd)
+            return -1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     hx_log log;
+    if (hold_standard_files() < 0)
+        return HX_EXIT_TROUBLE;
     hx_log_init(&log, NULL);
     if (argc < 2) {
         print_usage(stderr);

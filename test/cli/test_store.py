@@ -97,14 +97,14 @@ def test_s017_durability(tmp_path):
 
 def test_budgets(tmp_path):
     """At the budget a clear error, nothing forgotten; what came out is known."""
-    ids = [f"{n:030d}" for n in range(cli.scaled(300000, 100000))]
+    ids = [f"{n:030d}" for n in range(100000)]
     for words in (["--max-memory", "2MiB"], [*cli.store(tmp_path / "s"), "--expiry", "forever", "--max-memory", "2MiB"]):
         result = cli.filter("--format", "lines", *words, stdin=cli.lines(*ids), code=3)
         assert re.search("(?i)memory|budget", result.text)
         assert cli.lines(*ids).startswith(result.out) and result.out
     count = result.out.count(b"\n")
     assert cli.domain(tmp_path / "s")["ids_held"] == count
-    disk = [*cli.store(tmp_path / "d"), "--expiry", "forever", "--max-disk", "4MiB"]
+    disk = [*cli.store(tmp_path / "d"), "--expiry", "forever", "--max-disk", "1MiB"]
     result = cli.filter("--format", "lines", *disk, stdin=cli.lines(*ids), code=3)
     assert re.search("(?i)disk|budget", result.text)
     cli.verify(tmp_path / "d")
