@@ -104,7 +104,8 @@ static int prepare_confirm(hapax_domain *domain, const uint64_t *handles, size_t
     int rc = hx_window_reserve(window, n);
     for (size_t i = 0; i < n && rc == HAPAX_OK; i++) {
         uint32_t source = hx_claims_get(&window->claims, handles[i])->source;
-        hx_sources_ref(&window->sources, source);
+        if (i == 0 || domain->prepared[i - 1].source != source)
+            hx_sources_ref(&window->sources, source);
         domain->prepared[i].source = source;
         rc = hx_window_reserve_source(window, source);
     }

@@ -108,11 +108,15 @@ int hx_domain_reserve_scratch(hapax_domain *domain, size_t n)
 void hx_domain_settle_sources(hapax_domain *domain, size_t n)
 {
     hx_sources *sources = &domain->window.sources;
-    for (size_t i = 0; i < n; i++)
-        if (domain->prepared[i].source != HX_SOURCE_NONE)
-            hx_sources_settle(sources, domain->prepared[i].source);
-    for (size_t i = 0; i < n; i++)
-        hx_sources_unref(sources, domain->prepared[i].source);
+    uint32_t last = HX_SOURCE_NONE; /* a run of the same source has one reference */
+    for (size_t i = 0; i < n; i++) {
+        uint32_t source = domain->prepared[i].source;
+        if (source == HX_SOURCE_NONE || source == last)
+            continue;
+        hx_sources_settle(sources, source);
+        hx_sources_unref(sources, source);
+        last = source;
+    }
 }
 
 /* Stages the DOMAIN event and waits for it. */

@@ -112,13 +112,12 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
         bool same =
             last != NULL && source_len(last) == len && (len == 0 || memcmp(last->source, message->source, len) == 0);
         int rc = HAPAX_OK;
-        if (same)
-            hx_sources_ref(&domain->window.sources, source);
-        else
+        if (!same) {
             rc = hx_sources_take(&domain->window.sources, message->source, len, &source);
-        if (rc < 0)
-            return rc;
-        last = message;
+            if (rc < 0)
+                return rc;
+            last = message;
+        }
         domain->prepared[i].source = source;
         if (!same)
             rc = announce_source(domain, source, name_bytes);

@@ -177,6 +177,8 @@ static void ring_close_gaps(const hx_entries *entries, hx_source *source)
 int hx_sources_reserve_place(hx_sources *sources, const hx_entries *entries, uint32_t at, uint32_t window)
 {
     hx_source *source = &sources->items[at];
+    if (source->pending > window)
+        return HAPAX_OK; /* the window cannot take more at once */
     uint32_t need = source->live + source->pending + 1;
     if (need > window + 1)
         need = window + 1;

@@ -37,7 +37,7 @@ typedef struct hx_step_state {
 /* One message of a batch, prepared. */
 typedef struct hx_prepared {
     hx_hash hash;
-    uint32_t source; /* referenced until the batch is judged; HX_SOURCE_NONE: the message has no id */
+    uint32_t source; /* referenced, once a run, until the batch is judged; HX_SOURCE_NONE: the message has no id */
 } hx_prepared;
 
 struct hapax_domain {
