@@ -11,6 +11,20 @@
 #include "core/fail.h"
 #include "core/store.h"
 
+/* A lock that its holder may take again: the visitor of hapax_dump asks for names. */
+static int init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    int rc = pthread_mutexattr_init(&attributes);
+    if (rc != 0)
+        return rc;
+    rc = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    if (rc == 0)
+        rc = pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return rc;
+}
+
 hapax_domain *hx_domain_new(hapax_store *store, uint32_t number, const char *name, size_t name_len,
                             const hx_settings *settings, hapax_error *ret_error)
 {
@@ -18,7 +32,7 @@ hapax_domain *hx_domain_new(hapax_store *store, uint32_t number, const char *nam
     int rc = store->os->entropy(store->os->ctx, &first_use, sizeof first_use);
     hapax_domain *domain = calloc(1, sizeof *domain);
     char *copy = malloc(name_len + 1);
-    if (rc < 0 || domain == NULL || copy == NULL || pthread_mutex_init(&domain->lock, NULL) != 0) {
+    if (rc < 0 || domain == NULL || copy == NULL || init_lock(&domain->lock) != 0) {
         free(copy);
         free(domain);
         (void)(rc < 0 ? hx_fail_os(ret_error, rc, "cannot read", "entropy")

@@ -1,5 +1,5 @@
 /*
- * inspect.c - looking inside: statistics, explanations, dumps, verification; and what has a name.
+ * inspect.c - looking inside: statistics, explanations, dumps, verification.
  *
  * The one idea: figures are exact. What fell below the floor but has not been freed yet is freed before anything is
  * counted.
@@ -10,47 +10,6 @@
 #include "core/chain.h"
 #include "core/fail.h"
 #include "core/store.h"
-
-const char *hapax_verdict_name(hapax_verdict verdict)
-{
-    switch (verdict) {
-    case HAPAX_NEW: return "new";
-    case HAPAX_DUPLICATE: return "duplicate";
-    case HAPAX_IN_FLIGHT: return "in_flight";
-    case HAPAX_UNCHECKED: return "unchecked";
-    case HAPAX_CONFLICT: return "conflict";
-    case HAPAX_STALE: return "stale";
-    }
-    return "unknown";
-}
-
-const char *hapax_status_name(int status)
-{
-    switch (status) {
-    case HAPAX_OK: return "HAPAX_OK";
-    case HAPAX_ERR_INVALID: return "HAPAX_ERR_INVALID";
-    case HAPAX_ERR_TOO_LONG: return "HAPAX_ERR_TOO_LONG";
-    case HAPAX_ERR_MEMORY: return "HAPAX_ERR_MEMORY";
-    case HAPAX_ERR_FULL: return "HAPAX_ERR_FULL";
-    case HAPAX_ERR_IO: return "HAPAX_ERR_IO";
-    case HAPAX_ERR_POISONED: return "HAPAX_ERR_POISONED";
-    case HAPAX_ERR_DAMAGED: return "HAPAX_ERR_DAMAGED";
-    case HAPAX_ERR_LOCKED: return "HAPAX_ERR_LOCKED";
-    case HAPAX_ERR_VERSION: return "HAPAX_ERR_VERSION";
-    case HAPAX_ERR_NOT_FOUND: return "HAPAX_ERR_NOT_FOUND";
-    case HAPAX_ERR_SETTINGS: return "HAPAX_ERR_SETTINGS";
-    case HAPAX_ERR_TIME_MODE: return "HAPAX_ERR_TIME_MODE";
-    case HAPAX_ERR_READ_ONLY: return "HAPAX_ERR_READ_ONLY";
-    case HAPAX_ERR_DURABILITY: return "HAPAX_ERR_DURABILITY";
-    case HAPAX_ERR_HELD: return "HAPAX_ERR_HELD";
-    default: return "an unknown status";
-    }
-}
-
-const char *hapax_version(void)
-{
-    return HAPAX_VERSION;
-}
 
 void hapax_store_stat(hapax_store *store, hapax_store_stats *ret_stats)
 {
@@ -228,15 +187,18 @@ void hapax_id_hash(hapax_domain *domain, const void *id, size_t id_len, unsigned
 
 int hapax_source_name(hapax_domain *domain, uint32_t number, char *buffer, size_t capacity)
 {
-    /* No lock: hapax_dump calls back under it. The names it passes stay, other numbers may be asked for at rest. */
     const hx_sources *sources = &domain->window.sources;
-    if (number >= sources->len || sources->items[number].name == NULL)
-        return HAPAX_ERR_NOT_FOUND;
-    const hx_source *source = &sources->items[number];
-    size_t len = source->name_len < capacity ? source->name_len : capacity;
-    if (len > 0)
-        memcpy(buffer, source->name, len);
-    return (int)source->name_len;
+    int rc = HAPAX_ERR_NOT_FOUND;
+    pthread_mutex_lock(&domain->lock); /* again, when hapax_dump calls back */
+    if (number < sources->len && sources->items[number].name != NULL) {
+        const hx_source *source = &sources->items[number];
+        size_t len = source->name_len < capacity ? source->name_len : capacity;
+        if (len > 0)
+            memcpy(buffer, source->name, len);
+        rc = (int)source->name_len;
+    }
+    pthread_mutex_unlock(&domain->lock);
+    return rc;
 }
 
 int hapax_dump(hapax_domain *domain, int (*visit)(void *arg, const hapax_occurrence *occurrence), void *arg)
