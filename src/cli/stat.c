@@ -102,8 +102,10 @@ static void words_domain(hx_buf *buf, const hapax_domain_stats *stats)
     };
     say(buf, "\ndomain %.*s\n", (int)stats->name_len, stats->name);
     say(buf, "  %-28s %15s per source\n", "window, never expires", hx_format_count((uint64_t)stats->window, &a));
-    say(buf, "  %-28s %15s %s\n", "expiry outside of it", hx_format_duration(stats->expiry_ms, "forever", &a),
-        stats->given_times ? "in the messages' times" : "in time with the store open");
+    say(buf, "  %-28s %15s%s\n", "expiry outside of it", hx_format_duration(stats->expiry_ms, "forever", &a),
+        stats->expiry_ms == HAPAX_FOREVER ? ""
+        : stats->given_times              ? " in the messages' times"
+                                          : " in time with the store open");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         say(buf, "  %-28s %15s\n", rows[i].name, hx_format_count(rows[i].value, &a));
 }

@@ -197,6 +197,7 @@ def feed(process, chunks):
         try:
             for chunk in chunks:
                 process.stdin.write(chunk)
+                process.stdin.flush()
             process.stdin.close()
         except BrokenPipeError:
             pass
@@ -331,3 +332,49 @@ def test_s096_all_misses():
     ids = [f"{n:09d}" for n in range(cli.scaled(300000, 30000))]
     result = cli.filter("--format", "lines", stdin=cli.lines(*ids))
     assert result.summary()["new"] == len(ids) and result.out == cli.lines(*ids)
+
+
+def random_records(rng, form):
+    """Records of all lengths, from nothing to several blocks, with repeats, and what must come out."""
+    records, kept, seen = [], [], set()
+    for n in range(cli.scaled(3000, 500)):
+        id = rng.randrange(1000)
+        size = rng.choice([0, 0, rng.randrange(100), rng.randrange(3000), 0])
+        if rng.random() < 0.004:
+            size = rng.randrange(200000, 1200000)
+        pad = "x" * size
+        if form == "ndjson":
+            record = json.dumps({"pad": pad, "id": id, "n": n})
+        elif form == "csv":
+            record = f'{id},"{pad[: size // 2]}\n{pad[size // 2 :]}",{n}'
+        else:
+            record = f"{id} {pad}{n}"
+        record = record.encode() + rng.choice([b"\n", b"\r\n"])
+        records.append(record)
+        if id not in seen:
+            kept.append(record)
+        seen.add(id)
+    return records, kept
+
+
+@pytest.mark.parametrize("form,words", [("ndjson", []), ("csv", ["--header", "no", "--id", "1"]),
+                                        ("lines", ["--delimiter", " ", "--id", "1"])])
+def test_records_of_all_lengths_in_chunks_of_all_sizes(form, words):
+    rng = cli.seeded(f"test_records_of_all_lengths_in_chunks_of_all_sizes[{form}]")
+    records, kept = random_records(rng, form)
+    data = b"".join(records)
+
+    def chunks():
+        at = 0
+        while at < len(data):
+            size = rng.choice([1, 7, 100, 4096, 65536, 300000, 1 << 20])
+            yield data[at : at + size]
+            at += size
+
+    for source in (chunks(), [data]):
+        process = cli.start("filter", "--format", form, *words, stderr=subprocess.DEVNULL)
+        thread = feed(process, source)
+        got = process.stdout.read()
+        thread.join()
+        assert process.wait() == 0
+        assert got == b"".join(kept)
