@@ -44,6 +44,9 @@ typedef struct bulk {
     uint32_t ids;
     int sources;
     bool given;
+    enum { PLENTY, SCARCE_DISK, SCARCE_MEMORY } want;
+    int64_t max_memory_bytes;
+    unsigned refused;
     bool releases; /* a crash would undo what they pushed out: then only clean reopenings */
     hapax_domain_options settings;
     uint64_t *window[SOURCES_MAX];
@@ -196,6 +199,7 @@ static bool open_store(bulk *b)
     hapax_error err;
     hapax_store_options_init(&so);
     so.path = "store";
+    so.max_memory_bytes = b->max_memory_bytes;
     if (hx_store_open_os(sim_os_table(b->sim), &so, &b->store, &err) < 0 ||
         hapax_domain_open(b->store, "bulk", 4, &b->settings, &b->domain, &err) < 0) {
         printf("seed %" PRIu64 ": open: %s\n", b->seed, err.message);
@@ -304,6 +308,21 @@ static bool end_claims(bulk *b, times *t, const uint64_t *claims, const uint32_t
     return true;
 }
 
+/* A call was refused for want of something: nothing has changed, and with more of it things go on. */
+static bool refused(bulk *b)
+{
+    b->refused++;
+    if (!check(b)) {
+        return false;
+    }
+    if (b->want == SCARCE_DISK) {
+        sim_os_limit_space(b->sim, UINT64_MAX);
+        return true;
+    }
+    b->max_memory_bytes = HAPAX_UNSET;
+    return reopen(b) && check(b);
+}
+
 static bool run_batch(bulk *b, times *t)
 {
     static const char *const names[SOURCES_MAX] = {"", "A", "B", "C", "D", "E", "F", "G"};
@@ -317,7 +336,7 @@ static bool run_batch(bulk *b, times *t)
     hapax_error err;
     size_t open = 0;
     size_t n = 1 + (size_t)sim_random_below(&b->random, BATCH);
-    bool record = sim_random_chance(&b->random, 70);
+    bool record = sim_random_chance(&b->random, b->want == SCARCE_MEMORY ? 100 : 70);
     int64_t time_ms = step_time(b);
     for (size_t i = 0; i < n; i++) {
         /* Half of them near what came last, so that windows are met, half from anywhere. */
@@ -330,6 +349,9 @@ static bool run_batch(bulk *b, times *t)
     }
     int rc = record ? hapax_record(b->domain, messages, n, results, &err)
                     : hapax_claim(b->domain, messages, n, results, &err);
+    if (rc == HAPAX_ERR_FULL && b->want != PLENTY) {
+        return refused(b);
+    }
     if (rc < 0) {
         printf("seed %" PRIu64 ": %s\n", b->seed, err.message);
         return false;
@@ -373,6 +395,13 @@ static void set_up(bulk *b)
     b->is_queued = must(calloc(b->ids, sizeof *b->is_queued));
     b->in_flight = must(calloc(b->ids, sizeof *b->in_flight));
     b->next_order = 1;
+    b->max_memory_bytes = HAPAX_UNSET;
+    b->want = sim_random_chance(&b->random, 60)   ? PLENTY
+              : sim_random_chance(&b->random, 50) ? SCARCE_DISK
+                                                  : SCARCE_MEMORY;
+    if (b->want == SCARCE_MEMORY) {
+        b->max_memory_bytes = (int64_t)(200000 + sim_random_below(&b->random, 3000000));
+    }
     b->sim = sim_os_new(b->seed);
 }
 
@@ -391,18 +420,23 @@ static void tear_down(bulk *b, times *t)
 }
 
 /* One seed: a few hundred batches. */
-static bool run(uint64_t seed)
+static bool run(uint64_t seed, unsigned *refusals)
 {
     bulk b = {.seed = seed};
     times t = {0};
     set_up(&b);
     bool good = open_store(&b);
     for (int i = 0; i < 400 && good; i++) {
+        if (b.want == SCARCE_DISK && i % 10 == 5) {
+            sim_os_limit_space(b.sim, sim_os_used(b.sim));
+        }
         good = run_batch(&b, &t);
         if (good && i % 40 == 39) {
+            sim_os_limit_space(b.sim, UINT64_MAX);
             good = check(&b) && reopen(&b) && check(&b);
         }
     }
+    *refusals += b.refused;
     tear_down(&b, &t);
     return good;
 }
@@ -415,16 +449,18 @@ int main(int argc, char **argv)
     uint64_t count = argc > 1 ? 1 : 30 * (percent == 0 ? 1 : percent) / 100;
     unsigned passed = 0;
     unsigned failed = 0;
+    unsigned refusals = 0;
     count = count == 0 ? 1 : count;
     printf("bulk test: %" PRIu64 " runs from seed %" PRIu64 " on\n", count, seed);
     for (uint64_t i = 0; i < count; i++) {
-        bool good = run(seed + i);
+        bool good = run(seed + i, &refusals);
         passed += good ? 1 : 0;
         failed += good ? 0 : 1;
         if (!good) {
             printf("again: %s %" PRIu64 "\n", argv[0], seed + i);
         }
     }
+    printf("calls refused for want of disk or memory: %u\n", refusals);
     printf("%u passed, %u failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }
