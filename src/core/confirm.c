@@ -111,7 +111,7 @@ static int prepare_confirm(hapax_domain *domain, const uint64_t *handles, size_t
     }
     if (rc < 0)
         return hx_fail(ret_error, rc, "no memory to confirm %zu claims", n);
-    return hx_wal_reserve(&domain->store->wal, &(hx_wal_room){2 * n, 0}, 0, ret_error);
+    return hx_wal_reserve_end(&domain->store->wal, &(hx_wal_room){2 * n, 0}, ret_error);
 }
 
 static int confirm_all(hapax_domain *domain, const uint64_t *handles, size_t n, int64_t time_ms,
@@ -172,15 +172,18 @@ static int release_all(hapax_domain *domain, const uint64_t *handles, size_t n, 
     if (hx_domain_reserve_scratch(domain, n) < 0)
         return hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory to release %zu claims", n);
     hx_wal_room room = {2 * n, 0};
-    rc = hx_wal_reserve(&domain->store->wal, &room, 0, ret_error);
-    if (rc < 0)
+    rc = hx_wal_reserve_end(&domain->store->wal, &room, ret_error);
+    bool logged = rc == HAPAX_OK;
+    if (rc < 0 && rc != HAPAX_ERR_FULL)
         return rc;
     hx_moment moment = hx_domain_moment(domain);
     if (domain->window.stamps.given_times)
         moment.time_ms = domain->window.last_ms; /* the activity clock means nothing here */
     for (size_t i = 0; i < n; i++)
         release_one(domain, hx_claims_get(&domain->window.claims, handles[i]), &moment);
-    (void)hx_wal_append(&domain->store->wal, &room, domain->events, domain->events_len, NULL);
+    /* Without room a release leaves no trace: forgetting needs none, and what the claim had pushed out comes back. */
+    if (logged)
+        (void)hx_wal_append(&domain->store->wal, &room, domain->events, domain->events_len, NULL);
     domain->events_len = 0;
     hx_wal_unpromise(&domain->store->wal, 2 * n);
     return HAPAX_OK;

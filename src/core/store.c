@@ -515,7 +515,7 @@ static int close_cleanly(hapax_store *store, hapax_error *ret_error)
     }
     hx_wal_room room = {1, 0};
     if (rc == HAPAX_OK)
-        rc = hx_wal_reserve(&store->wal, &room, 0, ret_error);
+        rc = hx_wal_reserve_end(&store->wal, &room, ret_error);
     if (rc < 0)
         return rc;
     hx_event event = {.type = HX_EVENT_CLEAN,

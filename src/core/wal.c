@@ -21,7 +21,8 @@
 #define GROW_FIRST (UINT64_C(256) << 10)
 #define GROW_LAST (UINT64_C(8) << 20)
 #define BATCH_EVENTS_MAX HAPAX_HELD_MAX
-#define UNWAITED_MAX 4096 /* staged events nobody waits for: more are written by the next caller */
+#define PROMISED_BATCHES 256 /* open claims that may each be ended by a call of its own on a full disk */
+#define UNWAITED_MAX 4096    /* staged events nobody waits for: more are written by the next caller */
 
 void hx_wal_path(char path[HX_PATH_MAX], const char *folder, uint64_t seq, bool temporary)
 {
@@ -216,7 +217,15 @@ static int reserve_memory(hx_wal *wal, size_t n, uint64_t bound)
     return hx_buf_reserve(buf, (size_t)bound) < 0 ? HAPAX_ERR_MEMORY : HAPAX_OK;
 }
 
-static int reserve_locked(hx_wal *wal, const hx_wal_room *room, size_t promise, hapax_error *ret_error)
+/* The bytes that the ends of open claims may take: two events each, and for a number of them a batch of its own. */
+static uint64_t promised_bytes(uint64_t events)
+{
+    uint64_t batches = events / 2 < PROMISED_BATCHES ? events / 2 : PROMISED_BATCHES;
+    return events * HX_EVENT_BYTES_MAX + batches * (HX_BLOCK + HX_BATCH_HEADER);
+}
+
+/* `kept`: events for which room has to be left besides. Lock held. */
+static int reserve_locked(hx_wal *wal, const hx_wal_room *room, uint64_t kept, hapax_error *ret_error)
 {
     if (wal->failed != 0)
         return poisoned(wal, ret_error);
@@ -228,13 +237,12 @@ static int reserve_locked(hx_wal *wal, const hx_wal_room *room, size_t promise, 
     int rc = reserve_memory(wal, n, bound);
     if (rc < 0)
         return hx_fail(ret_error, rc, "no memory for %zu events of the log", n);
-    uint64_t need = wal->write_at + bound + (wal->promised + promise) * HX_EVENT_BYTES_MAX;
+    uint64_t need = wal->write_at + bound + promised_bytes(kept);
     if (!wal->in_memory && need > wal->grown_to) {
         rc = grow_file(wal, need, ret_error);
         if (rc < 0)
             return rc;
     }
-    wal->promised += promise;
     wal->reserved.events += room->events;
     wal->reserved.blob_bytes += room->blob_bytes;
     return HAPAX_OK;
@@ -243,7 +251,17 @@ static int reserve_locked(hx_wal *wal, const hx_wal_room *room, size_t promise, 
 int hx_wal_reserve(hx_wal *wal, const hx_wal_room *room, size_t promise, hapax_error *ret_error)
 {
     pthread_mutex_lock(&wal->lock);
-    int rc = reserve_locked(wal, room, promise, ret_error);
+    int rc = reserve_locked(wal, room, wal->promised + promise, ret_error);
+    if (rc == HAPAX_OK)
+        wal->promised += promise;
+    pthread_mutex_unlock(&wal->lock);
+    return rc;
+}
+
+int hx_wal_reserve_end(hx_wal *wal, const hx_wal_room *room, hapax_error *ret_error)
+{
+    pthread_mutex_lock(&wal->lock);
+    int rc = reserve_locked(wal, room, 0, ret_error);
     pthread_mutex_unlock(&wal->lock);
     return rc;
 }

@@ -92,10 +92,12 @@ void hx_wal_free(hx_wal *wal);
 int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_error);
 
 /*
- * Makes the room, and that for `promise` events of later calls. It is kept for the caller until hx_wal_append or
- * hx_wal_cancel. Errors: FULL, MEMORY, HELD, POISONED, IO.
+ * Makes the room. It is kept for the caller until hx_wal_append or hx_wal_cancel. Errors: FULL, MEMORY, HELD,
+ * POISONED, IO. What begins something new must leave untouched what open claims were promised, and may have `promise`
+ * events of later calls promised in turn; what ends something takes from the promises.
  */
 int hx_wal_reserve(hx_wal *wal, const hx_wal_room *room, size_t promise, hapax_error *ret_error);
+int hx_wal_reserve_end(hx_wal *wal, const hx_wal_room *room, hapax_error *ret_error);
 /* Gives reserved room back. */
 void hx_wal_cancel(hx_wal *wal, const hx_wal_room *room);
 /* Takes promises back that were not or are no longer needed. */
