@@ -219,6 +219,7 @@ static void fill_receipt(const hx_window *window, hx_hash hash, const hx_claim *
         result->first_source = first.entry.source;
         hx_stamps_get(&window->stamps, first.order, first.entry.time_ms, &result->first_wall_ms, &age_ms);
     } else {
+        assert(claim != NULL); /* a known id has an occurrence or a claim */
         result->first_receive_ms = claim->moment.time_ms;
         result->first_source = claim->source;
         result->first_wall_ms = claim->moment.wall_ms;

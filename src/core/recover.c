@@ -253,7 +253,7 @@ static void judge_again(recovery *r, hapax_domain *domain, const hx_event *event
 
 static int visit_arrival(recovery *r, hapax_domain *domain, const hx_event *event)
 {
-    uint32_t source;
+    uint32_t source = HX_SOURCE_NONE;
     int rc = check_event(r, event);
     if (rc == 0)
         rc = take_source(r, domain, event->source, &source);
