@@ -75,6 +75,8 @@ extern "C" {
 #define HAPAX_DOMAINS_MAX 65535    /* domains in a store */
 #define HAPAX_WINDOW_MAX (1 << 30) /* ids of a per-source window */
 
+#define HAPAX_TIME_MAX_MS (INT64_C(1) << 51) /* a given time lies from -this to this: 71,000 years around 1970 */
+
 #define HAPAX_FOREVER INT64_MAX /* an expiry: never forget */
 #define HAPAX_UNSET INT64_MIN   /* a setting: the stored one, or the default where none is stored */
 #define HAPAX_NOW INT64_MIN     /* a time: the domain's activity clock */
@@ -241,7 +243,7 @@ typedef struct hapax_message {
     size_t id_len;
     const void *source; /* NULL or source_len 0: the source "" */
     size_t source_len;
-    int64_t time_ms; /* HAPAX_NOW, or a given time from -2^51 to 2^51 ms; the first claim of a domain decides which of
+    int64_t time_ms; /* HAPAX_NOW, or a given time from -HAPAX_TIME_MAX_MS to HAPAX_TIME_MAX_MS; the first claim of a domain decides which of
                         the two it takes */
 } hapax_message;
 

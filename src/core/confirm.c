@@ -86,7 +86,7 @@ static int confirm_time(const hapax_domain *domain, int64_t time_ms, hx_moment *
     bool given = time_ms != HAPAX_NOW;
     if (given && !window->stamps.given_times)
         return hx_fail(ret_error, HAPAX_ERR_TIME_MODE, "a time is given, but the domain runs on its activity clock");
-    if (given && (time_ms < -(INT64_C(1) << 51) || time_ms > INT64_C(1) << 51))
+    if (given && (time_ms < -HAPAX_TIME_MAX_MS || time_ms > HAPAX_TIME_MAX_MS))
         return hx_fail(ret_error, HAPAX_ERR_INVALID, "the time is out of range");
     if (given)
         moment->time_ms = time_ms;

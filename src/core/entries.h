@@ -29,8 +29,6 @@
 #include "core/memory.h"
 
 #define HX_CHUNK_ENTRIES 4096u
-#define HX_ENTRY_TIME_MIN (-(INT64_C(1) << 52))
-#define HX_ENTRY_TIME_MAX ((INT64_C(1) << 52) - 1)
 
 /* What an occurrence is held by; two bits. */
 enum {

@@ -43,7 +43,9 @@ static const char *os_message(int os_error, char *buf, size_t size)
 int hx_fail_os(hapax_error *ret_error, int os_error, const char *what, const char *path)
 {
     int code = os_error < 0 ? -os_error : os_error;
-    int status = code == ENOSPC || code == EDQUOT ? HAPAX_ERR_FULL : code == ENOMEM ? HAPAX_ERR_MEMORY : HAPAX_ERR_IO;
+    int status = code == ENOSPC || code == EDQUOT || code == EFBIG ? HAPAX_ERR_FULL
+                 : code == ENOMEM                                  ? HAPAX_ERR_MEMORY
+                                                                   : HAPAX_ERR_IO;
     char text[128];
     hx_fail(ret_error, status, "%s %s: %s", what, path, os_message(code, text, sizeof text));
     if (ret_error != NULL) {

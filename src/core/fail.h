@@ -12,7 +12,7 @@
  */
 int hx_fail(hapax_error *ret_error, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same for a failed call of the os table: ENOSPC and EDQUOT are FULL, ENOMEM is MEMORY, the rest is IO. */
+/* The same for a failed call of the os table: ENOSPC, EDQUOT and EFBIG are FULL, ENOMEM is MEMORY, the rest is IO. */
 int hx_fail_os(hapax_error *ret_error, int os_error, const char *what, const char *path);
 
 /* Damage in a file, at an offset. */

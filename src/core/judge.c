@@ -13,7 +13,6 @@
 #include "core/store.h"
 
 #define PREFETCH_AHEAD 12
-#define TIME_LIMIT_MS (INT64_C(1) << 51) /* of a given time; the times of a chunk then fit its 53 bits */
 
 typedef enum judge_kind { JUDGE_RECORD, JUDGE_CLAIM } judge_kind;
 
@@ -49,7 +48,7 @@ static int check_messages(const hapax_domain *domain, const hapax_message *messa
         if (message->id_len > HAPAX_ID_MAX)
             return fail_at(ret_error, i, HAPAX_ERR_TOO_LONG, "the id is longer than 4,096 bytes");
         bool is_given = message->time_ms != HAPAX_NOW;
-        if (is_given && (message->time_ms < -TIME_LIMIT_MS || message->time_ms > TIME_LIMIT_MS))
+        if (is_given && (message->time_ms < -HAPAX_TIME_MAX_MS || message->time_ms > HAPAX_TIME_MAX_MS))
             return fail_at(ret_error, i, HAPAX_ERR_INVALID, "the receive time is out of range");
         if (decided && is_given != given)
             return fail_at(ret_error, i, HAPAX_ERR_TIME_MODE,

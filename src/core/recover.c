@@ -208,7 +208,7 @@ static hx_moment moment_of(const recovery *r, const hapax_domain *domain, const 
 /* A time that no caller can have given would break the arithmetic of the windows. */
 static int check_event(recovery *r, const hx_event *event)
 {
-    int64_t limit = INT64_C(1) << 51;
+    int64_t limit = HAPAX_TIME_MAX_MS;
     if (event->time_ms < -limit || event->time_ms > limit || event->activity_ms < 0 || event->activity_ms > limit ||
         event->wall_ms < -limit || event->wall_ms > limit)
         return nonsense(r, "a time that is out of range");

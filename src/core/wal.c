@@ -10,6 +10,7 @@
 #include "core/wal.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,32 +168,38 @@ static int poisoned(const hx_wal *wal, hapax_error *ret_error)
                    hapax_status_name(wal->failed));
 }
 
-/* Reserves disk space up to `need`; tries a whole step, then just what is needed. Lock held. */
+/* Whether a file did not grow because there is no room for it. Anything else is an I/O error. */
+static bool is_full(int os_error)
+{
+    return os_error == -ENOSPC || os_error == -EDQUOT || os_error == -EFBIG;
+}
+
+/* Reserves disk space up to `need`; tries a whole step, then, for want of room, just what is needed. Lock held. */
 static int grow_file(hx_wal *wal, uint64_t need, hapax_error *ret_error)
 {
-    char path[HX_PATH_MAX];
-    uint64_t step = wal->grow_step > need - wal->grown_to ? wal->grow_step : need - wal->grown_to;
-    for (;;) {
-        uint64_t to = wal->grown_to + step;
-        int rc = -1;
-        if (wal->older_bytes + to > wal->max_disk_bytes) {
-            if (step == need - wal->grown_to)
-                return hx_fail(ret_error, HAPAX_ERR_FULL, "the disk budget of %llu bytes is reached",
-                               (unsigned long long)wal->max_disk_bytes);
-        } else {
-            rc = wal->os->grow(wal->os->ctx, wal->file, wal->grown_to, step);
-            if (rc == 0) {
-                wal->grown_to = to;
-                wal->grow_step = wal->grow_step * 2 < GROW_LAST ? wal->grow_step * 2 : GROW_LAST;
-                return HAPAX_OK;
-            }
-            if (step == need - wal->grown_to) {
-                hx_wal_path(path, wal->folder, wal->seq, false);
-                return hx_fail_os(ret_error, rc, "cannot grow", path);
-            }
+    uint64_t least = need - wal->grown_to;
+    uint64_t steps[2] = {wal->grow_step > least ? wal->grow_step : least, least};
+    int rc = 0;
+    for (int i = 0; i < 2; i++) {
+        bool in_budget = wal->older_bytes + wal->grown_to + steps[i] <= wal->max_disk_bytes;
+        rc = in_budget ? wal->os->grow(wal->os->ctx, wal->file, wal->grown_to, steps[i]) : -EDQUOT;
+        if (rc == 0) {
+            wal->grown_to += steps[i];
+            wal->grow_step = wal->grow_step * 2 < GROW_LAST ? wal->grow_step * 2 : GROW_LAST;
+            return HAPAX_OK;
         }
-        step = need - wal->grown_to;
+        if (!in_budget && i == 1)
+            return hx_fail(ret_error, HAPAX_ERR_FULL, "the disk budget of %llu bytes is reached",
+                           (unsigned long long)wal->max_disk_bytes);
+        if (!is_full(rc))
+            break;
     }
+    char path[HX_PATH_MAX];
+    hx_wal_path(path, wal->folder, wal->seq, false);
+    (void)hx_fail_os(ret_error, rc, "cannot grow", path);
+    if (!is_full(rc))
+        wal->failed = HAPAX_ERR_IO;
+    return is_full(rc) ? HAPAX_ERR_FULL : HAPAX_ERR_IO;
 }
 
 /* Room in memory for staging and encoding. Lock held. */
