@@ -81,6 +81,45 @@ static void s001_failed_sync_poisons(void **state)
 
 /* A record whose sync failed, or whose process died before it, is there after the reopening or not, but what is there
  * is then as durable as all else. Few records: the whole log is written anew; many: its end is. */
+static int record_until_error(rig *r)
+{
+    for (int i = 0; i < 1000; i++) {
+        hapax_message m = {.id = &i, .id_len = sizeof i, .time_ms = i};
+        int rc = hapax_record(r->domain, &m, 1, r->results, &r->err);
+        if (rc < 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+/* Want of room is no I/O error and passes; anything else that keeps the log from growing is one. */
+static void s001_failed_growth(void **state)
+{
+    (void)state;
+    static const int full[] = {ENOSPC, EDQUOT, EFBIG};
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        rig r;
+        rig_start(&r, 10, 1000);
+        sim_os_fail(r.sim, SIM_GROW, 1, full[i], true);
+        assert_int_equal(record_until_error(&r), HAPAX_ERR_FULL);
+        sim_os_heal(r.sim);
+        assert_string_equal(rig_record(&r, "after@5000"), "NEW");
+        rig_crash(&r);
+        assert_string_equal(rig_peek(&r, "after@5000"), "DUP");
+        rig_end(&r);
+    }
+    rig r;
+    rig_start(&r, 10, 1000);
+    sim_os_fail(r.sim, SIM_GROW, 1, EIO, false);
+    assert_int_equal(record_until_error(&r), HAPAX_ERR_IO);
+    assert_int_equal(sim_os_calls(r.sim, SIM_GROW), 2); /* the first made the file; it is not tried again */
+    assert_string_equal(rig_record(&r, "after@5000"), "HAPAX_ERR_POISONED");
+    rig_crash(&r);
+    assert_string_equal(rig_record(&r, "after@5000"), "NEW");
+    rig_end(&r);
+}
+
 static void s001_failed_sync_is_settled_by_the_reopening(void **state)
 {
     (void)state;
@@ -535,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(s001_failed_write_then_new),
         cmocka_unit_test(s001_failed_sync_poisons),
+        cmocka_unit_test(s001_failed_growth),
         cmocka_unit_test(s001_failed_sync_is_settled_by_the_reopening),
         cmocka_unit_test(s001_full_disk_then_new),
         cmocka_unit_test(s014_power_cut_after_the_answer),
