@@ -4,6 +4,7 @@
  * The one idea: every error passes through here, so that each has a status, a sentence, and no stale rest of an
  * earlier one.
  */
+#define HX_FAIL_IS_DEFINED_HERE
 #include "core/fail.h"
 
 #include <errno.h>

@@ -19,6 +19,22 @@ int hx_fail_os(hapax_error *ret_error, int os_error, const char *what, const cha
 int hx_fail_damaged(hapax_error *ret_error, const char *path, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/*
+ * For clang's analyzer alone, which sees one file at a time: a failure is negative. Without this it takes every one
+ * for a possible success and reports what would then be without a value.
+ */
+#if defined(__clang_analyzer__) && !defined(HX_FAIL_IS_DEFINED_HERE)
+static inline int hx_fail_negative(int rc)
+{
+    if (rc >= 0)
+        __builtin_unreachable();
+    return rc;
+}
+#define hx_fail(...) hx_fail_negative(hx_fail(__VA_ARGS__))
+#define hx_fail_os(...) hx_fail_negative(hx_fail_os(__VA_ARGS__))
+#define hx_fail_damaged(...) hx_fail_negative(hx_fail_damaged(__VA_ARGS__))
+#endif
+
 /* Copies a path to the 256 bytes that errors and reports have for it; of a longer one the end, which tells more. */
 void hx_fail_path(char to[256], const char *path);
 
