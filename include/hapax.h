@@ -243,8 +243,8 @@ typedef struct hapax_message {
     size_t id_len;
     const void *source; /* NULL or source_len 0: the source "" */
     size_t source_len;
-    int64_t time_ms; /* HAPAX_NOW, or a given time from -HAPAX_TIME_MAX_MS to HAPAX_TIME_MAX_MS; the first claim of a domain decides which of
-                        the two it takes */
+    int64_t time_ms; /* HAPAX_NOW, or a given time from -HAPAX_TIME_MAX_MS to HAPAX_TIME_MAX_MS; the first claim of a
+                        domain decides which of the two it takes */
 } hapax_message;
 
 typedef struct hapax_result {

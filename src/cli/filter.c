@@ -82,7 +82,7 @@ static void say_changes(hx_filter_run *run)
         if (i == 0 || i == 5)
             hx_format_count((uint64_t)values[i], &value);
         else if (i == 2)
-            strcpy(value.text, values[i] != 0 ? "on" : "off");
+            snprintf(value.text, sizeof value.text, "%s", values[i] != 0 ? "on" : "off");
         else
             hx_format_duration(values[i], i == 1 ? "forever" : "off", &value);
         hx_log_line(&run->log, "domain %s: --%s is %s from now on; it was another value in the store",

@@ -194,7 +194,7 @@ static int open_existing(hapax_domain *domain, const hapax_domain_options *optio
         else if (domain->store->read_only)
             rc = hx_fail(ret_error, HAPAX_ERR_READ_ONLY, "a store that is open for reading keeps its settings");
         else
-            rc = change_settings(domain, &settings, changed, options->change_settings, ret_error);
+            rc = change_settings(domain, &settings, changed, options != NULL && options->change_settings, ret_error);
     }
     if (rc == HAPAX_OK)
         domain->opened = true;
