@@ -179,7 +179,7 @@ typedef struct hx_filter_block {
     hx_buf verdicts;
     uint64_t commit_position; /* everything up to there may be durable once the runs are out; 0: nothing */
     bool inside_record;       /* ends inside a record that is longer than --max-record */
-    uint64_t *line_positions; /* --ack-fd: of every line of `kept` */
+    uint64_t *line_positions; /* --ack-fd: where the log stood in front of every line of `kept` */
     size_t line_count;
 } hx_filter_block;
 
@@ -213,6 +213,8 @@ bool hx_filter_queue_writer_idle(hx_filter_queue *queue);
 void hx_filter_queue_committed(hx_filter_queue *queue);
 uint64_t hx_filter_queue_commits(hx_filter_queue *queue);
 bool hx_filter_queue_await_commit(hx_filter_queue *queue, uint64_t seen);
+/* The same, for at most so long; *ret_late is set when that is over. */
+bool hx_filter_queue_await_commit_for(hx_filter_queue *queue, uint64_t seen, int seconds, bool *ret_late);
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
@@ -286,6 +288,7 @@ typedef struct hx_filter_ack {
     bool started;
     int wake_fd;              /* readable when the writer has ended */
     uint64_t *positions;      /* ring of HX_FILTER_ACK_LINES, by number of the line; under queue.mutex */
+    uint64_t tail;            /* position behind the last block that was offered; under queue.mutex */
     uint64_t offered;         /* lines handed to stdout; under queue.mutex */
     uint64_t acknowledged;    /* of them; under queue.mutex */
     atomic_bool closed_early; /* N was closed and there was more to write */
@@ -359,8 +362,12 @@ void *hx_filter_acknowledger(void *arg);
 int hx_filter_commit(hx_filter_run *run, uint64_t position);
 
 int hx_filter_ack_init(hx_filter_run *run);
-/* Before a block's lines are written: their positions. false: cancelled. */
-bool hx_filter_ack_offer(hx_filter_run *run, const uint64_t *positions, size_t count);
+/* Before a block's lines are written: their positions. false: they must not be written. */
+bool hx_filter_ack_offer(hx_filter_run *run, const hx_filter_block *block);
+/* Is every line acknowledged that was offered? Then what follows without a line may be committed at once. */
+bool hx_filter_ack_all(hx_filter_run *run);
+/* As hx_filter_queue_await_commit; says after a while what it waits for. */
+bool hx_filter_ack_await(hx_filter_run *run, uint64_t seen);
 
 /* Signals to take and how: call before the store is opened, its threads inherit it. */
 void hx_filter_signals_block(void);

@@ -1,13 +1,14 @@
 /*
  * filter_ack.c - --ack-fd: only what the reader of stdout has dealt with becomes durable.
  *
- *     line          1     2     3     4     5     6
- *     position     17    18    20    23    24    25      of its id in the store's log
- *                         ^ acknowledged      ^ offered (handed to stdout)
+ *     log       | d d 1 | 2 | d 3 | 4 | d d d 5 | d d |       numbers: lines, d: duplicates before them
+ *                             ^ 2 acknowledged: durable up to here, in front of line 3's record
+ *                                                     ^ tail: durable once all that was offered is acknowledged
  *
- * One number a line comes in: how many lines have been dealt with so far. The position of that line is committed,
- * which covers everything before it. The position of a line is noted before it is written, since its
- * acknowledgement can come while the rest of its block is still on its way.
+ * One number a line comes in: how many lines have been dealt with so far. What is committed then reaches to the front
+ * of the first line that is not: so duplicates, for which nobody is asked, never wait for longer than they must. Of
+ * each line the position in front of it is noted before it is written, since its acknowledgement can come while the
+ * rest of its block is still on its way. Where all is acknowledged the writer commits what brings no line.
  *
  * A line is a record that was written, the CSV header included. At most HX_FILTER_ACK_LINES can be unacknowledged;
  * then the writing waits. N may be closed: at the input's end that is an answer (the rest comes again next time);
@@ -32,6 +33,7 @@
 #define LINE_CAP 64
 #define AFTER_SIGNAL_MS 5000 /* how long acknowledgements are still waited for */
 #define TICK_MS 100
+#define PATIENCE_S 10 /* until it is said that nothing goes on */
 
 int hx_filter_ack_init(hx_filter_run *run)
 {
@@ -42,24 +44,48 @@ int hx_filter_ack_init(hx_filter_run *run)
     return ack->positions != NULL ? 0 : -ENOMEM;
 }
 
-bool hx_filter_ack_offer(hx_filter_run *run, const uint64_t *positions, size_t count)
+bool hx_filter_ack_offer(hx_filter_run *run, const hx_filter_block *block)
 {
     hx_filter_ack *ack = &run->ack;
     hx_filter_queue *queue = &run->queue;
-    bool going;
+    uint64_t count = block->line_count;
     pthread_mutex_lock(&queue->mutex);
     while (!queue->judge_cancelled && !queue->commits_over &&
            ack->offered + count - ack->acknowledged > HX_FILTER_ACK_LINES)
         pthread_cond_wait(&queue->changed, &queue->mutex);
-    going = count == 0 || (!queue->commits_over && ack->offered + count - ack->acknowledged <= HX_FILTER_ACK_LINES);
+    bool room = ack->offered + count - ack->acknowledged <= HX_FILTER_ACK_LINES;
+    bool going = count == 0 || (!queue->commits_over && room);
     if (!going && queue->commits_over)
         atomic_store(&ack->closed_early, true);
     for (size_t i = 0; going && i < count; i++)
-        ack->positions[ack->offered++ % HX_FILTER_ACK_LINES] = positions[i];
+        ack->positions[ack->offered++ % HX_FILTER_ACK_LINES] = block->line_positions[i];
+    if (going && block->commit_position > 0)
+        ack->tail = block->commit_position;
     pthread_mutex_unlock(&queue->mutex);
     if (!going) /* these lines stay unwritten, so their ids must not be written either */
         atomic_store(&run->write_failed, true);
     return going;
+}
+
+bool hx_filter_ack_all(hx_filter_run *run)
+{
+    pthread_mutex_lock(&run->queue.mutex);
+    bool all = run->ack.acknowledged == run->ack.offered;
+    pthread_mutex_unlock(&run->queue.mutex);
+    return all;
+}
+
+bool hx_filter_ack_await(hx_filter_run *run, uint64_t seen)
+{
+    bool late = false;
+    if (run->options->ack_fd < 0)
+        return hx_filter_queue_await_commit(&run->queue, seen);
+    bool more = hx_filter_queue_await_commit_for(&run->queue, seen, PATIENCE_S, &late);
+    if (late) {
+        hx_log_line(&run->log, "waiting: too much is not acknowledged on --ack-fd %d to go on", run->options->ack_fd);
+        more = hx_filter_queue_await_commit(&run->queue, seen);
+    }
+    return more;
 }
 
 typedef struct listener {
@@ -125,8 +151,10 @@ static int commit(listener *l)
     pthread_mutex_lock(&run->queue.mutex);
     uint64_t offered = ack->offered;
     bool more = l->number > ack->acknowledged;
-    if (more && l->number <= offered)
-        position = ack->positions[(l->number - 1) % HX_FILTER_ACK_LINES];
+    if (more && l->number == offered)
+        position = ack->tail;
+    else if (more && l->number < offered)
+        position = ack->positions[l->number % HX_FILTER_ACK_LINES];
     pthread_mutex_unlock(&run->queue.mutex);
     if (l->number > offered) {
         snprintf(text, sizeof text, "%" PRIu64 " lines acknowledged, but only %" PRIu64 " were written", l->number,
@@ -135,7 +163,7 @@ static int commit(listener *l)
     }
     if (!more)
         return 0;
-    if (position > 0) { /* 0: the header, before any id */
+    if (position > 0) { /* 0: no id yet */
         int rc = hx_filter_commit(run, position);
         if (rc != 0) {
             hx_filter_fail(run, rc);

@@ -35,7 +35,7 @@ static int record(hx_filter_run *run, const hx_filter_block *block)
             hx_filter_fail(run, hx_exit_report(&run->log, &error));
             return -1;
         }
-        if (!hx_filter_queue_await_commit(&run->queue, seen)) {
+        if (!hx_filter_ack_await(run, seen)) {
             atomic_store(&run->ack.closed_early, run->options->ack_fd >= 0);
             return -1;
         }
@@ -122,10 +122,11 @@ static bool keep(const hx_filter_options *options, hapax_verdict verdict, tally 
     }
 }
 
-static void add_line(hx_filter_run *run, hx_filter_block *block)
+/* A line goes out; `before` is where the log stood in front of its record. */
+static void add_line(hx_filter_block *block, uint64_t before)
 {
     if (block->line_positions != NULL)
-        block->line_positions[block->line_count++] = run->last_position;
+        block->line_positions[block->line_count++] = before;
 }
 
 /* From verdicts to runs. Returns 0 or -ENOMEM. */
@@ -137,6 +138,7 @@ static int compose(hx_filter_run *run, hx_filter_block *block, tally *counts)
     int rc = 0;
     for (size_t i = 0; i < block->count && rc == 0; i++) {
         size_t end = block->ends[i];
+        uint64_t before = run->last_position;
         bool kept = pass_invalid;
         hx_filter_kind kind = (hx_filter_kind)block->kinds[i];
         if (kind == HX_FILTER_MESSAGE) {
@@ -157,7 +159,7 @@ static int compose(hx_filter_run *run, hx_filter_block *block, tally *counts)
             add_run(kept ? &block->kept : &block->dropped, block->data + from, end - from);
         if (kept && kind != HX_FILTER_SKIP && kind != HX_FILTER_PIECE) {
             counts->out += kind != HX_FILTER_HEADER;
-            add_line(run, block);
+            add_line(block, before);
         }
         from = end;
     }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int block_init(hx_filter_block *block, bool with_lines, bool with_dropped)
 {
@@ -141,10 +142,22 @@ uint64_t hx_filter_queue_commits(hx_filter_queue *queue)
 
 bool hx_filter_queue_await_commit(hx_filter_queue *queue, uint64_t seen)
 {
+    bool late = false;
+    return hx_filter_queue_await_commit_for(queue, seen, 0, &late);
+}
+
+bool hx_filter_queue_await_commit_for(hx_filter_queue *queue, uint64_t seen, int seconds, bool *ret_late)
+{
+    struct timespec end;
+    int rc = 0;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += seconds;
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->judge_cancelled && !queue->commits_over && queue->commits == seen)
-        pthread_cond_wait(&queue->changed, &queue->mutex);
+    while (!queue->judge_cancelled && !queue->commits_over && queue->commits == seen && rc == 0)
+        rc = seconds > 0 ? pthread_cond_clockwait(&queue->changed, &queue->mutex, CLOCK_MONOTONIC, &end)
+                         : pthread_cond_wait(&queue->changed, &queue->mutex);
     bool more = queue->commits != seen;
     pthread_mutex_unlock(&queue->mutex);
+    *ret_late = rc == ETIMEDOUT && !more;
     return more;
 }

@@ -95,11 +95,12 @@ static int write_all(hx_filter_run *run)
     bool acknowledged = run->options->ack_fd >= 0;
     hx_filter_block *block;
     while ((block = hx_filter_queue_write(&run->queue)) != NULL) {
-        if (acknowledged && !hx_filter_ack_offer(run, block->line_positions, block->line_count))
+        if (acknowledged && !hx_filter_ack_offer(run, block))
             return -1;
         if (write_block(run, block) < 0)
             return -1;
-        if (block->commit_position > 0 && !acknowledged) {
+        bool free = !acknowledged || (block->line_count == 0 && hx_filter_ack_all(run));
+        if (block->commit_position > 0 && free) {
             run->pending_position = block->commit_position;
             run->pending_records += block->message_count;
         }

@@ -15,6 +15,15 @@ SCALE = int(os.environ.get("HAPAX_TEST_SCALE", "100"))
 TIMEOUT = 120
 
 
+def _sanitized():
+    with open(BIN, "rb") as file:
+        data = file.read()
+    return b"__asan_init" in data or b"__tsan_init" in data
+
+
+SANITIZED = _sanitized()  # memory says nothing then, and time little
+
+
 def scaled(number, least=1):
     """So much of a long test as was asked for."""
     return max(least, number * SCALE // 100)

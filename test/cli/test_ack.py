@@ -168,3 +168,32 @@ def test_more_lines_than_can_be_open(tmp_path):
     assert count == total
     run.end()
     assert cli.domain(tmp_path / "s")["ids_held"] == total
+
+
+def test_duplicates_do_not_wait_for_anybody(tmp_path):
+    """More duplicates than can be held back, and a reader that has nothing to acknowledge."""
+    total = 400000
+    source = cli.write(tmp_path, "in.txt", cli.lines(*range(total)))
+    cli.filter(*cli.store(tmp_path / "s"), "--expiry", "forever", source)
+    with open(source, "ab") as file:
+        file.write(b"new\n")
+    for out in (b"new\n", b""):
+        run = Run(tmp_path / "s", source, stdin=subprocess.DEVNULL)
+        assert run.process.stdout.read(4) == out
+        if out:
+            run.say(b"1\n")
+        assert run.process.wait(timeout=60) == 0
+        run.end()
+    assert known(tmp_path / "s", "new", "newer") == b"newer\n"
+
+
+def test_duplicates_behind_an_unacknowledged_line(tmp_path):
+    """They wait for it, and that is said."""
+    source = cli.write(tmp_path, "in.txt", b"".join(b"a%d\n" % (n % 1000) for n in range(600000)))
+    run = Run(tmp_path / "s", source, stdin=subprocess.DEVNULL)
+    assert run.process.stdout.read(100)
+    time.sleep(11)
+    run.say(b"1000\n")
+    assert run.process.wait(timeout=60) == 0
+    assert "waiting" in run.end()[1]
+    assert cli.domain(tmp_path / "s")["duplicate"] == 599000
