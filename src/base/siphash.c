@@ -52,6 +52,8 @@ static inline void sip_rounds(sip_state *s, int rounds)
 static inline uint64_t last_block(const unsigned char *p, size_t left, size_t len)
 {
     uint64_t word = (uint64_t)len << 56;
+    if (len >= 8 && left > 0) /* the bytes before them are there too: one load, and shifted out */
+        return word | load_le64(p + left - 8) >> (64 - 8 * left);
     for (size_t i = 0; i < left; i++)
         word |= (uint64_t)p[i] << (8 * i);
     return word;

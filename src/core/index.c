@@ -54,48 +54,59 @@ static uint64_t mix(uint64_t tag)
     return ((tag + 1) * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
 }
 
+/*
+ * Marks are one bit a slot, slot i at bit 2 * i: that is what the vector comparison gives, and only the lowest mark
+ * is ever asked for.
+ */
+static unsigned first_marked(unsigned marks)
+{
+    return (unsigned)__builtin_ctz(marks) / 2;
+}
+
 #if defined(__SSE2__)
-/* Bit i is set where the tag of slot i is `tag`; a free slot has tag 0. */
+/* From four comparisons of two slots each, by 32-bit halves: a slot is equal where both its halves are. */
+static unsigned marks_of(__m128i a, __m128i b, __m128i c, __m128i d)
+{
+    __m128i halves = _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
+    unsigned bits = (unsigned)_mm_movemask_epi8(halves);
+    return bits & (bits >> 1) & 0x5555;
+}
+
+static __m128i load_slots(const hx_index_bucket *bucket, unsigned pair)
+{
+    return _mm_load_si128((const __m128i *)&bucket->slots[2 * pair]);
+}
+
 static unsigned match_tag(const hx_index_bucket *bucket, uint64_t tag)
 {
     const __m128i want = _mm_set1_epi64x((long long)tag);
-    unsigned bits = 0;
-    for (unsigned i = 0; i < SLOTS; i += 2) {
-        __m128i tags = _mm_srli_epi64(_mm_load_si128((const __m128i *)&bucket->slots[i]), ORDER_BITS);
-        /* The high half of each tag is 0 on both sides, so 64-bit equality is that of both halves. */
-        unsigned halves = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, want)));
-        bits |= ((halves & 1) | (halves >> 1 & 2)) << i;
-    }
-    return bits;
+    return marks_of(_mm_cmpeq_epi32(_mm_srli_epi64(load_slots(bucket, 0), ORDER_BITS), want),
+                    _mm_cmpeq_epi32(_mm_srli_epi64(load_slots(bucket, 1), ORDER_BITS), want),
+                    _mm_cmpeq_epi32(_mm_srli_epi64(load_slots(bucket, 2), ORDER_BITS), want),
+                    _mm_cmpeq_epi32(_mm_srli_epi64(load_slots(bucket, 3), ORDER_BITS), want));
 }
 
-/* Bit i is set where slot i is free. */
 static unsigned match_free(const hx_index_bucket *bucket)
 {
-    unsigned bits = 0;
-    for (unsigned i = 0; i < SLOTS; i += 2) {
-        __m128i slots = _mm_load_si128((const __m128i *)&bucket->slots[i]);
-        unsigned halves = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(slots, _mm_setzero_si128())));
-        halves &= halves >> 1;
-        bits |= ((halves & 1) | (halves >> 1 & 2)) << i;
-    }
-    return bits;
+    const __m128i zero = _mm_setzero_si128();
+    return marks_of(_mm_cmpeq_epi32(load_slots(bucket, 0), zero), _mm_cmpeq_epi32(load_slots(bucket, 1), zero),
+                    _mm_cmpeq_epi32(load_slots(bucket, 2), zero), _mm_cmpeq_epi32(load_slots(bucket, 3), zero));
 }
 #else
 static unsigned match_tag(const hx_index_bucket *bucket, uint64_t tag)
 {
-    unsigned bits = 0;
+    unsigned marks = 0;
     for (unsigned i = 0; i < SLOTS; i++)
-        bits |= (unsigned)(slot_tag(bucket->slots[i]) == tag) << i;
-    return bits;
+        marks |= (unsigned)(slot_tag(bucket->slots[i]) == tag) << 2 * i;
+    return marks;
 }
 
 static unsigned match_free(const hx_index_bucket *bucket)
 {
-    unsigned bits = 0;
+    unsigned marks = 0;
     for (unsigned i = 0; i < SLOTS; i++)
-        bits |= (unsigned)(bucket->slots[i] == 0) << i;
-    return bits;
+        marks |= (unsigned)(bucket->slots[i] == 0) << 2 * i;
+    return marks;
 }
 #endif
 
@@ -280,8 +291,8 @@ uint64_t hx_index_find(const hx_index *index, hx_hash hash, hx_index_slot *ret_s
     uint64_t raw = hash.lo;
     for (int choice = 0; choice < 2; choice++) {
         hx_index_bucket *bucket = bucket_at(index, address(index, raw));
-        for (unsigned bits = match_tag(bucket, tag); bits != 0; bits &= bits - 1) {
-            uint64_t *slot = &bucket->slots[__builtin_ctz(bits)];
+        for (unsigned marks = match_tag(bucket, tag); marks != 0; marks &= marks - 1) {
+            uint64_t *slot = &bucket->slots[first_marked(marks)];
             if (*slot == 0 || !hx_entries_is(index->entries, slot_order(*slot), hash))
                 continue;
             if (ret_slot != NULL)
@@ -319,10 +330,12 @@ static bool place(hx_index *index, uint64_t raw, uint64_t slot)
         free_a = match_free(a);
         free_b = match_free(b);
     }
-    if (__builtin_popcount(free_a) >= __builtin_popcount(free_b))
-        a->slots[__builtin_ctz(free_a)] = slot;
+    /* Slots are taken from the low end, so the bucket whose first free one is lower is the emptier, near enough. */
+    const unsigned none = 1u << 2 * SLOTS;
+    if (__builtin_ctz(free_a | none) <= __builtin_ctz(free_b | none))
+        a->slots[first_marked(free_a)] = slot;
     else
-        b->slots[__builtin_ctz(free_b)] = slot;
+        b->slots[first_marked(free_b)] = slot;
     return true;
 }
 
