@@ -351,7 +351,7 @@ typedef struct hapax_store_stats {
     uint64_t disk_bytes;         /* allocated by the store's files */
     uint64_t memory_bytes;       /* held by the engine */
     uint64_t held_events;        /* waiting for hapax_commit */
-    hapax_durability durability; /* the true one */
+    hapax_durability durability; /* the true one; of a store open for reading, that of its last opening for writing */
     bool in_memory;
     uint32_t format_version;
     int64_t activity_ms; /* how long the store has been open, over all opens */

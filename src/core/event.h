@@ -40,6 +40,7 @@ typedef enum hx_event_type {
 enum {
     HX_EVENT_GIVEN_TIME = 1, /* flag: the receive time was given by the caller */
     HX_EVENT_DUPLICATE = 2,  /* flag of ARRIVE: it was a duplicate that renewed its place */
+    HX_EVENT_NO_SYNCS = 1,   /* flag of OPEN: durability is that of the process */
     HX_EVENT_STEP_AHEAD = 4, /* flag of COUNT: the previous given time was ahead by more than max_step */
     HX_EVENT_HAS_STEP = 8,   /* flag of COUNT: time_ms is the previous given time */
 };

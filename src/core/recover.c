@@ -462,6 +462,9 @@ static int second_visit(void *arg, const hx_event *event)
         rc = r->epochs_read == 0 ? 0 : end_epoch(r);
         r->epoch = (uint32_t)r->epochs_read++;
         r->downtime_ms = (int64_t)event->claim_seq;
+        if (r->store->read_only) /* who only reads tells the mode of who wrote */
+            r->store->durability =
+                event->flags & HX_EVENT_NO_SYNCS ? HAPAX_DURABILITY_PROCESS : HAPAX_DURABILITY_FULL;
         for (size_t i = 0; i < r->domains_len; i++)
             find_late(r, i);
         return rc;

@@ -313,6 +313,7 @@ static int begin_log(hapax_store *store, const hx_wal_resume *resume, hapax_erro
         return rc;
     remove_unused(store, resume);
     hx_event event = {.type = HX_EVENT_OPEN,
+                      .flags = store->durability == HAPAX_DURABILITY_PROCESS ? HX_EVENT_NO_SYNCS : 0,
                       .claim_seq = (uint64_t)store->clock.downtime_ms,
                       .activity_ms = store->clock.activity_at_open_ms,
                       .wall_ms = hx_clock_wall(&store->clock)};

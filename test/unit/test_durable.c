@@ -360,6 +360,20 @@ static void test_durability_that_cannot_be_had(void **state)
     hapax_store_stats stats;
     hapax_store_stat(r.store, &stats);
     assert_int_equal(stats.durability, HAPAX_DURABILITY_PROCESS);
+    rig_close(&r);
+    /* Who only looks is told how the last one wrote. */
+    sim_os_set_durable(r.sim, true);
+    for (int full = 0; full < 2; full++) {
+        o.flags = HAPAX_OPEN_READ_ONLY;
+        o.durability = HAPAX_DURABILITY_FULL;
+        assert_int_equal(hx_store_open_os(sim_os_table(r.sim), &o, &r.store, &r.err), 0);
+        hapax_store_stat(r.store, &stats);
+        assert_int_equal(stats.durability, full ? HAPAX_DURABILITY_FULL : HAPAX_DURABILITY_PROCESS);
+        rig_close(&r);
+        o.flags = 0;
+        assert_int_equal(hx_store_open_os(sim_os_table(r.sim), &o, &r.store, &r.err), 0);
+        rig_close(&r);
+    }
     rig_end(&r);
 }
 
