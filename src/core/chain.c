@@ -167,15 +167,16 @@ static void reverse(hx_chain_file *files, size_t n)
 /* Follows the headers from the newest file back; what is not met is unused. */
 static int follow(hx_chain *chain, const name_list *names, uint64_t first_wal, hapax_error *ret_error)
 {
-    chain->files = calloc(names->len, sizeof *chain->files);
+    chain->files =
+        calloc(names->len + 1, sizeof *chain->files); /* one more: a missing file is met before it is told */
     chain->unused = calloc(names->len, sizeof *chain->unused);
     if (chain->files == NULL || chain->unused == NULL)
         return hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory for %zu log files", names->len);
     uint64_t seq = names->seqs[names->len - 1];
     uint64_t end = 0;
     while (seq != 0 && seq >= first_wal) {
-        /* Each step goes down, and a missing file is refused, so there are at most as many as names. */
-        assert(chain->files_len < names->len);
+        /* Each step goes down, and a missing file is refused, so at most one is met that has no name here. */
+        assert(chain->files_len <= names->len);
         hx_chain_file *file = &chain->files[chain->files_len];
         int rc = read_header(chain, seq, file, ret_error);
         if (rc < 0)
@@ -219,6 +220,8 @@ int hx_chain_open(hx_chain *chain, const hx_os *os, const char *folder, const hx
     int rc = os->list(os->ctx, folder, note_name, &names);
     if (names.no_memory)
         rc = hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory for the names of the log files in %s", folder);
+    else if (rc == -ENOENT)
+        rc = hx_fail_damaged(ret_error, folder, 0, "the folder of the log is missing");
     else if (rc < 0)
         rc = hx_fail_os(ret_error, rc, "cannot read the folder", folder);
     if (rc == HAPAX_OK && names.len > 0) {

@@ -33,7 +33,7 @@ enum {
 typedef struct hx_os {
     void *ctx; /* passed to every function */
 
-    /* Opens a file; returns it (>= 0). */
+    /* Opens a regular file; returns it (>= 0). Anything else of that name is -EINVAL. */
     int (*open)(void *ctx, const char *path, int flags);
     /* Closes it; the file is gone even when an error is returned. */
     int (*close)(void *ctx, int file);

@@ -25,10 +25,21 @@
 
 #define DIRECT_ALIGN 4096
 
+/* Gives the file back if it is a regular one; anything else (a FIFO, a device) is no file of a store. */
+static int only_regular(int fd)
+{
+    struct stat st;
+    int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? fd : -EINVAL;
+    if (rc < 0)
+        close(fd);
+    return rc;
+}
+
 static int posix_open(void *ctx, const char *path, int flags)
 {
     (void)ctx;
-    int open_flags = O_CLOEXEC | ((flags & HX_OS_WRITE) ? O_RDWR : O_RDONLY);
+    /* Without waiting: a FIFO of the file's name must not hang an opening. A regular file does not care. */
+    int open_flags = O_CLOEXEC | O_NONBLOCK | ((flags & HX_OS_WRITE) ? O_RDWR : O_RDONLY);
     if (flags & HX_OS_CREATE)
         open_flags |= O_CREAT;
     if (flags & HX_OS_EXCLUSIVE)
@@ -36,10 +47,10 @@ static int posix_open(void *ctx, const char *path, int flags)
     if (flags & HX_OS_UNCACHED) {
         int fd = open(path, open_flags | O_DIRECT, 0600);
         if (fd >= 0 || errno != EINVAL)
-            return fd >= 0 ? fd : -errno;
+            return fd >= 0 ? only_regular(fd) : -errno;
     }
     int fd = open(path, open_flags, 0600);
-    return fd >= 0 ? fd : -errno;
+    return fd >= 0 ? only_regular(fd) : -errno;
 }
 
 static int posix_close(void *ctx, int file)
