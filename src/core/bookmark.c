@@ -34,6 +34,8 @@ int hapax_bookmark_set(hapax_store *store, const char *name, size_t name_len, co
     int rc = check_name(store, name, name_len, ret_error);
     if (rc < 0)
         return rc;
+    if (data == NULL && data_len > 0)
+        return hx_fail(ret_error, HAPAX_ERR_INVALID, "data is NULL, but data_len is not 0");
     if (data_len > HAPAX_BOOKMARK_MAX)
         return hx_fail(ret_error, HAPAX_ERR_TOO_LONG, "a bookmark of %zu bytes; at most %d are taken", data_len,
                        HAPAX_BOOKMARK_MAX);

@@ -1,7 +1,7 @@
 /*
  * folder.c - the folder of a store: its place, its lock, its superblock.
  *
- *     LOCK               locked while the store is open; holds the pid of who has it
+ *     LOCK               the pid of who has the store open; the folder itself is what is locked
  *     SUPER.0 SUPER.1    one block each: who the store is
  *     wal/               the log
  *
@@ -29,48 +29,64 @@ static void store_path(const hapax_store *store, const char *name, char path[HX_
 /* ---- The lock ---------------------------------------------------------------------------------------------------
  */
 
-/* Who has the lock, from its file; 0 where that cannot be told. */
-static long lock_holder(const hapax_store *store, int file)
+/* Who has the store open, from the file that tells; 0 where that cannot be told. */
+static long lock_holder(const hapax_store *store)
 {
+    char path[HX_PATH_MAX];
+    store_path(store, "LOCK", path);
+    int file = store->os->open(store->os->ctx, path, HX_OS_READ);
+    if (file < 0)
+        return 0;
     char text[32] = {0};
     int64_t n = store->os->read(store->os->ctx, file, text, sizeof text - 1, 0);
+    (void)store->os->close(store->os->ctx, file);
     return n > 0 ? strtol(text, NULL, 10) : 0;
 }
 
-static int take_lock(hapax_store *store, hapax_error *ret_error)
+/* Writes the pid to the file that tells who has the store. */
+static int write_holder(const hapax_store *store, hapax_error *ret_error)
 {
     const hx_os *os = store->os;
     char path[HX_PATH_MAX];
+    char text[32];
     store_path(store, "LOCK", path);
-    int file = os->open(os->ctx, path, store->read_only ? HX_OS_READ : HX_OS_WRITE | HX_OS_CREATE);
-    if (file == -ENOENT && store->read_only)
-        return HAPAX_OK; /* nobody has it open who would be disturbed; whether it is a store is seen next */
+    int file = os->open(os->ctx, path, HX_OS_WRITE | HX_OS_CREATE);
     if (file == -EACCES || file == -EROFS || file == -EPERM)
-        return hx_fail(ret_error, store->read_only ? HAPAX_ERR_INVALID : HAPAX_ERR_READ_ONLY,
-                       store->read_only ? "%s may not be read" : "%s may not be written", store->path);
+        return hx_fail(ret_error, HAPAX_ERR_READ_ONLY, "%s may not be written", store->path);
     if (file < 0)
         return hx_fail_os(ret_error, file, "cannot open", path);
-    int rc = os->lock(os->ctx, file);
+    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    int rc = os->truncate(os->ctx, file, 0);
+    if (rc == 0)
+        rc = os->write(os->ctx, file, text, (size_t)len, 0);
+    int close_rc = os->close(os->ctx, file);
+    if (rc == 0)
+        rc = close_rc;
+    return rc < 0 ? hx_fail_os(ret_error, rc, "cannot write", path) : HAPAX_OK;
+}
+
+/*
+ * Locks the folder itself: a lock file could be taken for a leftover and removed, and then two would have the store.
+ */
+static int take_lock(hapax_store *store, hapax_error *ret_error)
+{
+    const hx_os *os = store->os;
+    int folder = os->open(os->ctx, store->path, HX_OS_READ | HX_OS_FOLDER);
+    if (folder == -EACCES || folder == -EPERM)
+        return hx_fail(ret_error, HAPAX_ERR_INVALID, "%s may not be read", store->path);
+    if (folder < 0)
+        return hx_fail_os(ret_error, folder, "cannot open", store->path);
+    store->lock_file = folder;
+    int rc = os->lock(os->ctx, folder);
     if (rc == -EWOULDBLOCK) {
-        long pid = lock_holder(store, file);
-        (void)os->close(os->ctx, file);
+        long pid = lock_holder(store);
         if (pid > 0)
             return hx_fail(ret_error, HAPAX_ERR_LOCKED, "%s is in use by process %ld", store->path, pid);
         return hx_fail(ret_error, HAPAX_ERR_LOCKED, "%s is in use by another process", store->path);
     }
-    if (rc < 0) {
-        (void)os->close(os->ctx, file);
-        return hx_fail_os(ret_error, rc, "cannot lock", path);
-    }
-    store->lock_file = file;
-    if (store->read_only)
-        return HAPAX_OK;
-    char text[32];
-    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    rc = os->truncate(os->ctx, file, 0);
-    if (rc == 0)
-        rc = os->write(os->ctx, file, text, (size_t)len, 0);
-    return rc < 0 ? hx_fail_os(ret_error, rc, "cannot write", path) : HAPAX_OK;
+    if (rc < 0)
+        return hx_fail_os(ret_error, rc, "cannot lock", store->path);
+    return store->read_only ? HAPAX_OK : write_holder(store, ret_error);
 }
 
 /* ---- The superblock ---------------------------------------------------------------------------------------------

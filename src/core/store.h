@@ -75,7 +75,7 @@ struct hapax_store {
     hx_superblock superblock;
     hapax_open_report report;
     char *path;    /* owned; NULL: in memory */
-    int lock_file; /* -1: none */
+    int lock_file; /* the folder, locked; -1: none */
     bool read_only;
     hapax_durability durability;
     uint64_t read_only_bytes; /* disk bytes of a store that is open for reading */

@@ -20,6 +20,7 @@
 
 #define FILE_BYTES (UINT64_C(64) << 20) /* a file that is longer is followed by a new one */
 #define GROW_FIRST (UINT64_C(256) << 10)
+#define OPEN_ROOM (UINT64_C(4) * HX_BLOCK) /* for the events of an opening and a close */
 #define GROW_LAST (UINT64_C(8) << 20)
 #define BATCH_EVENTS_MAX HAPAX_HELD_MAX
 #define PROMISED_BATCHES 256 /* open claims that may each be ended by a call of its own on a full disk */
@@ -142,6 +143,12 @@ int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_erro
     memcpy(header.uuid, wal->uuid, 16);
     memcpy(header.key, wal->key, 16);
     uint64_t grown_to = HX_BLOCK + resume->carry.len + GROW_FIRST;
+    if (resume->older_bytes + grown_to > wal->max_disk_bytes)
+        grown_to = HX_BLOCK + resume->carry.len + OPEN_ROOM;
+    if (resume->older_bytes + grown_to > wal->max_disk_bytes)
+        return hx_fail(ret_error, HAPAX_ERR_FULL,
+                       "the disk budget of %llu bytes does not even hold the store's files",
+                       (unsigned long long)wal->max_disk_bytes);
     rc = make_file(wal, &header, &resume->carry, grown_to, &wal->file, ret_error);
     if (rc < 0)
         return rc;

@@ -20,6 +20,7 @@ enum {
     HX_OS_WRITE = 2,     /* implies HX_OS_READ */
     HX_OS_CREATE = 4,    /* make it where missing */
     HX_OS_EXCLUSIVE = 8, /* with CREATE: fail with -EEXIST where it exists */
+    HX_OS_FOLDER = 32,   /* with READ alone: opens a folder, to lock it */
     HX_OS_UNCACHED = 16, /* read around the page cache where that can be done (O_DIRECT), else as usual */
 };
 

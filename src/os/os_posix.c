@@ -25,11 +25,17 @@
 
 #define DIRECT_ALIGN 4096
 
-/* Gives the file back if it is a regular one; anything else (a FIFO, a device) is no file of a store. */
-static int only_regular(int fd)
+/* Gives the file back if it is of the kind that was asked for: a FIFO or a device is no file of a store. */
+static int only_kind(int fd, int flags)
 {
     struct stat st;
-    int rc = fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? fd : -EINVAL;
+    int rc = fd;
+    if (fstat(fd, &st) < 0)
+        rc = -errno;
+    else if (!(flags & HX_OS_FOLDER) && S_ISDIR(st.st_mode))
+        rc = -EISDIR;
+    else if (!(flags & HX_OS_FOLDER) && !S_ISREG(st.st_mode))
+        rc = -EINVAL;
     if (rc < 0)
         close(fd);
     return rc;
@@ -44,13 +50,15 @@ static int posix_open(void *ctx, const char *path, int flags)
         open_flags |= O_CREAT;
     if (flags & HX_OS_EXCLUSIVE)
         open_flags |= O_EXCL;
+    if (flags & HX_OS_FOLDER)
+        open_flags |= O_DIRECTORY;
     if (flags & HX_OS_UNCACHED) {
         int fd = open(path, open_flags | O_DIRECT, 0600);
         if (fd >= 0 || errno != EINVAL)
-            return fd >= 0 ? only_regular(fd) : -errno;
+            return fd >= 0 ? only_kind(fd, flags) : -errno;
     }
     int fd = open(path, open_flags, 0600);
-    return fd >= 0 ? only_regular(fd) : -errno;
+    return fd >= 0 ? only_kind(fd, flags) : -errno;
 }
 
 static int posix_close(void *ctx, int file)

@@ -115,8 +115,8 @@ static int do_open(sim_os *sim, const char *path, int flags)
     if (rc < 0) {
         return rc;
     }
-    if (sim_node_is_folder(node)) {
-        return -EISDIR;
+    if (sim_node_is_folder(node) != ((flags & HX_OS_FOLDER) != 0)) {
+        return sim_node_is_folder(node) ? -EISDIR : -ENOTDIR;
     }
     return add_handle(sim, node, flags);
 }
