@@ -241,7 +241,8 @@ HAPAX_API void hapax_domain_settings(hapax_domain *domain, hapax_domain_options 
 typedef struct hapax_message {
     const void *id; /* NULL or id_len 0: UNCHECKED */
     size_t id_len;
-    const void *source; /* NULL or source_len 0: the source "" */
+    const unsigned char *hash; /* NULL, or what hapax_id_hash gave for this id: then it is not hashed again */
+    const void *source;        /* NULL or source_len 0: the source "" */
     size_t source_len;
     int64_t time_ms; /* HAPAX_NOW, or a given time from -HAPAX_TIME_MAX_MS to HAPAX_TIME_MAX_MS; the first claim of a
                         domain decides which of the two it takes */
@@ -404,7 +405,10 @@ typedef struct hapax_explanation {
 HAPAX_API int hapax_explain(hapax_domain *domain, const void *id, size_t id_len, hapax_explanation *ret_explanation,
                             hapax_error *ret_error);
 
-/* The keyed 128-bit hash under which the domain's store remembers an id. */
+/*
+ * The keyed 128-bit hash under which the domain's store remembers an id. Takes no lock, so a thread that reads
+ * messages can hash them for the one that claims them.
+ */
 HAPAX_API void hapax_id_hash(hapax_domain *domain, const void *id, size_t id_len, unsigned char ret_hash[16]);
 
 /*

@@ -31,9 +31,11 @@ uint32_t hx_get_le32(const unsigned char *p)
 
 uint64_t hx_get_le64(const unsigned char *p)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < 8; i++)
-        value |= (uint64_t)p[i] << (8 * i);
+    uint64_t value;
+    memcpy(&value, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
     return value;
 }
 

@@ -26,6 +26,13 @@ static size_t source_len(const hapax_message *message)
     return message->source == NULL ? 0 : message->source_len;
 }
 
+static hx_hash hash_of(const hapax_domain *domain, const hapax_message *message)
+{
+    if (message->hash != NULL)
+        return (hx_hash){hx_get_le64(message->hash), hx_get_le64(message->hash + 8)};
+    return hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
+}
+
 static int fail_at(hapax_error *ret_error, size_t index, int status, const char *what)
 {
     (void)hx_fail(ret_error, status, "message %zu: %s", index, what);
@@ -106,7 +113,7 @@ static int prepare_messages(hapax_domain *domain, const hapax_message *messages,
         const hapax_message *message = &messages[i];
         if (!has_id(message))
             continue;
-        domain->prepared[i].hash = hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
+        domain->prepared[i].hash = hash_of(domain, message);
         size_t len = source_len(message);
         bool same =
             last != NULL && source_len(last) == len && (len == 0 || memcmp(last->source, message->source, len) == 0);
@@ -258,7 +265,9 @@ static void judge_one(hapax_domain *domain, const hx_prepared *prepared, const h
         return;
     }
     uint64_t seq = domain->next_seq++;
-    if (known || kind == JUDGE_RECORD) {
+    if ((known || kind == JUDGE_RECORD) && domain->store->wal.in_memory) {
+        domain->events_len++; /* counted only: nothing will read it */
+    } else if (known || kind == JUDGE_RECORD) {
         hx_event *event = add_event(domain, claim != NULL ? HX_EVENT_RENEW : HX_EVENT_ARRIVE);
         fill_arrival(event, moment, prepared->hash, window->sources.items[prepared->source].log_number, seq);
         event->flags = (uint8_t)((window->stamps.given_times ? HX_EVENT_GIVEN_TIME : 0) |
@@ -348,7 +357,9 @@ static uint64_t judge(hapax_domain *domain, const hapax_message *messages, size_
     }
     add_counts(domain, &counts, given);
     uint64_t before;
-    uint64_t last = hx_wal_append(&domain->store->wal, room, domain->events, domain->events_len, &before);
+    uint64_t last = domain->store->wal.in_memory
+                        ? hx_wal_count(&domain->store->wal, room, domain->events_len, &before)
+                        : hx_wal_append(&domain->store->wal, room, domain->events, domain->events_len, &before);
     for (size_t i = 0; i < n; i++)
         results[i].position = results[i].position + before < last ? results[i].position + before : last;
     if (kind == JUDGE_CLAIM)
@@ -408,7 +419,7 @@ static void peek_one(const hapax_domain *domain, const hapax_message *message, c
     *result = (hapax_result){.verdict = HAPAX_UNCHECKED, .first_source = HX_SOURCE_NONE};
     if (!has_id(message))
         return;
-    hx_hash hash = hx_siphash_id(domain->store->superblock.key, message->id, message->id_len);
+    hx_hash hash = hash_of(domain, message);
     hx_step_state step = domain->step;
     uint32_t steps = 0;
     result->receive_ms = receive_time(window, &step, message, moment->time_ms, &steps);

@@ -350,6 +350,18 @@ uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *eve
     return position;
 }
 
+uint64_t hx_wal_count(hx_wal *wal, const hx_wal_room *room, size_t n, uint64_t *ret_before)
+{
+    pthread_mutex_lock(&wal->lock);
+    give_back(wal, room);
+    *ret_before = wal->staged;
+    wal->staged += n;
+    wal->durable = wal->staged;
+    uint64_t position = wal->staged;
+    pthread_mutex_unlock(&wal->lock);
+    return position;
+}
+
 /* Follows a file that is long enough by a new one. Without room for that the old one goes on. Lock held. */
 static int rotate(hx_wal *wal, hapax_error *ret_error)
 {

@@ -109,6 +109,9 @@ void hx_wal_unpromise(hx_wal *wal, size_t promise);
  */
 uint64_t hx_wal_append(hx_wal *wal, const hx_wal_room *room, const hx_event *events, size_t n, uint64_t *ret_before);
 
+/* As hx_wal_append in a log in memory, for n events without blobs: they are counted. */
+uint64_t hx_wal_count(hx_wal *wal, const hx_wal_room *room, size_t n, uint64_t *ret_before);
+
 /* Returns 0 once everything up to `position` is durable. Errors: IO, POISONED, FULL. */
 int hx_wal_commit(hx_wal *wal, uint64_t position, hapax_error *ret_error);
 /*
