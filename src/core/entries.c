@@ -1,8 +1,8 @@
 /*
  * entries.c - the occurrences of ids, by number. The picture is in entries.h.
  *
- * The one idea: a chunk is one block of memory with five columns, so that a look at the states of neighbours does not
- * drag their hashes through the cache.
+ * The one idea: what is looked at together lies together. An occurrence is 28 bytes in a row, so meeting one costs a
+ * cache line or two; only the offsets of a sparse chunk, which are searched, have a column of their own.
  * Invariants: live counts the slots whose state is not DEAD; a chunk other than the tail with live 0 is freed at
  * once; one that is more than half empty is re-packed, so memory stays within twice what is held (and 64 entries a
  * chunk).
@@ -17,23 +17,31 @@
 #define BASE_TIME_UNSET INT64_MIN
 #define STATE_BITS 3 /* of the state column; the other five are the top of the time */
 
+/* An occurrence as it is stored. All fields are 4-aligned or smaller, so there is no padding but the last byte. */
+typedef struct slot {
+    uint32_t hash[4]; /* lo, then hi, as they lie in memory */
+    uint32_t source;
+    uint32_t time_low;
+    uint16_t time_mid;
+    uint8_t state; /* low 3 bits state and flags, high 5 bits the top of the time */
+    uint8_t unused;
+} slot;
+
+_Static_assert(sizeof(slot) == 28, "an occurrence takes 28 bytes");
+
 struct hx_chunk {
     uint32_t cap;      /* slots allocated */
     uint32_t len;      /* slots in use, dead ones included */
     uint32_t live;     /* of them not DEAD */
     bool sparse;       /* slots are found by the offset column */
     int64_t base_time; /* of the first occurrence; times are stored as the distance from it */
-    hx_hash *hash;
-    uint32_t *time_low;
-    uint32_t *source;
-    uint16_t *time_mid;
-    uint16_t *offset; /* sparse only, else NULL */
-    uint8_t *state;   /* low 3 bits state and flags, high 5 bits the top of the time */
+    uint16_t *offset;  /* sparse only, else NULL; behind the slots */
+    slot slots[];
 };
 
 static size_t chunk_bytes(uint32_t cap, bool sparse)
 {
-    return sizeof(hx_chunk) + cap * (sizeof(hx_hash) + 4 + 4 + 2 + 1 + (sparse ? 2u : 0u));
+    return sizeof(hx_chunk) + cap * (sizeof(slot) + (sparse ? sizeof(uint16_t) : 0u));
 }
 
 static hx_chunk *chunk_new(hx_memory *memory, uint32_t cap, bool sparse)
@@ -41,23 +49,10 @@ static hx_chunk *chunk_new(hx_memory *memory, uint32_t cap, bool sparse)
     hx_chunk *chunk = hx_memory_alloc(memory, chunk_bytes(cap, sparse));
     if (chunk == NULL)
         return NULL;
-    unsigned char *at = (unsigned char *)(chunk + 1);
     chunk->cap = cap;
     chunk->sparse = sparse;
     chunk->base_time = BASE_TIME_UNSET;
-    chunk->hash = (hx_hash *)at;
-    at += cap * sizeof(hx_hash);
-    chunk->time_low = (uint32_t *)at;
-    at += cap * 4u;
-    chunk->source = (uint32_t *)at;
-    at += cap * 4u;
-    chunk->time_mid = (uint16_t *)at;
-    at += cap * 2u;
-    if (sparse) {
-        chunk->offset = (uint16_t *)at;
-        at += cap * 2u;
-    }
-    chunk->state = at;
+    chunk->offset = sparse ? (uint16_t *)&chunk->slots[cap] : NULL;
     return chunk;
 }
 
@@ -67,19 +62,21 @@ static void chunk_free(hx_memory *memory, hx_chunk *chunk)
         hx_memory_free(memory, chunk, chunk_bytes(chunk->cap, chunk->sparse));
 }
 
-static void chunk_copy_slot(hx_chunk *to, uint32_t at, const hx_chunk *from, uint32_t slot)
+static uint8_t state_of(const slot *s)
 {
-    to->hash[at] = from->hash[slot];
-    to->time_low[at] = from->time_low[slot];
-    to->time_mid[at] = from->time_mid[slot];
-    to->source[at] = from->source[slot];
-    to->state[at] = from->state[slot];
+    return s->state & HX_ENTRY_STATE;
 }
 
-static int64_t chunk_time(const hx_chunk *chunk, uint32_t slot)
+static hx_hash hash_of(const slot *s)
 {
-    uint64_t distance = chunk->time_low[slot] | (uint64_t)chunk->time_mid[slot] << 32 |
-                        (uint64_t)(chunk->state[slot] >> STATE_BITS) << 48;
+    hx_hash hash;
+    memcpy(&hash, s->hash, sizeof s->hash);
+    return hash;
+}
+
+static int64_t time_of(const hx_chunk *chunk, const slot *s)
+{
+    uint64_t distance = s->time_low | (uint64_t)s->time_mid << 32 | (uint64_t)(s->state >> STATE_BITS) << 48;
     return chunk->base_time + (int64_t)distance;
 }
 
@@ -89,8 +86,7 @@ static hx_chunk *chunk_grow(hx_memory *memory, hx_chunk *old, uint32_t cap)
     hx_chunk *chunk = chunk_new(memory, cap, false);
     if (chunk == NULL)
         return NULL;
-    for (uint32_t i = 0; i < old->len; i++)
-        chunk_copy_slot(chunk, i, old, i);
+    memcpy(chunk->slots, old->slots, old->len * sizeof(slot));
     chunk->len = old->len;
     chunk->live = old->live;
     chunk->base_time = old->base_time;
@@ -106,9 +102,9 @@ static hx_chunk *chunk_pack(hx_memory *memory, hx_chunk *old)
         return old;
     chunk->base_time = old->base_time;
     for (uint32_t i = 0; i < old->len; i++) {
-        if ((old->state[i] & HX_ENTRY_STATE) == HX_ENTRY_DEAD)
+        if (state_of(&old->slots[i]) == HX_ENTRY_DEAD)
             continue;
-        chunk_copy_slot(chunk, chunk->len, old, i);
+        chunk->slots[chunk->len] = old->slots[i];
         chunk->offset[chunk->len] = old->sparse ? old->offset[i] : (uint16_t)i;
         chunk->len++;
     }
@@ -154,15 +150,14 @@ static uint32_t first_slot_from(const hx_chunk *chunk, uint32_t offset)
     return low;
 }
 
-/* The slot of an order, or UINT32_MAX where it is not there. */
-static uint32_t find_slot(const hx_chunk *chunk, uint64_t order)
+/* The slot of an order, or NULL where it is not there. */
+static slot *find_slot(hx_chunk *chunk, uint64_t order)
 {
     uint32_t offset = (uint32_t)(order % HX_CHUNK_ENTRIES);
-    uint32_t slot = first_slot_from(chunk, offset);
-    if (slot == chunk->len || (chunk->sparse && chunk->offset[slot] != offset) ||
-        (chunk->state[slot] & HX_ENTRY_STATE) == HX_ENTRY_DEAD)
-        return UINT32_MAX;
-    return slot;
+    uint32_t at = first_slot_from(chunk, offset);
+    if (at == chunk->len || (chunk->sparse && chunk->offset[at] != offset))
+        return NULL;
+    return state_of(&chunk->slots[at]) == HX_ENTRY_DEAD ? NULL : &chunk->slots[at];
 }
 
 /* Counts the gone ranges at the front; moves the directory down when half of it is free. */
@@ -262,18 +257,19 @@ uint64_t hx_entries_append(hx_entries *entries, const hx_entry *entry)
 {
     uint64_t order = entries->next_order;
     hx_chunk *chunk = find_chunk(entries, order);
-    uint32_t slot = (uint32_t)(order % HX_CHUNK_ENTRIES);
-    assert(chunk != NULL && !chunk->sparse && slot < chunk->cap);
+    uint32_t at = (uint32_t)(order % HX_CHUNK_ENTRIES);
+    assert(chunk != NULL && !chunk->sparse && at < chunk->cap);
     if (chunk->base_time == BASE_TIME_UNSET)
         chunk->base_time = entry->time_ms;
     uint64_t distance = (uint64_t)(entry->time_ms - chunk->base_time);
     assert(distance >> 53 == 0);
-    chunk->hash[slot] = entry->hash;
-    chunk->time_low[slot] = (uint32_t)distance;
-    chunk->time_mid[slot] = (uint16_t)(distance >> 32);
-    chunk->source[slot] = entry->source;
-    chunk->state[slot] = (uint8_t)(entry->state | (distance >> 48) << STATE_BITS);
-    chunk->len = slot + 1;
+    slot *s = &chunk->slots[at];
+    memcpy(s->hash, &entry->hash, sizeof s->hash);
+    s->source = entry->source;
+    s->time_low = (uint32_t)distance;
+    s->time_mid = (uint16_t)(distance >> 32);
+    s->state = (uint8_t)(entry->state | (distance >> 48) << STATE_BITS);
+    chunk->len = at + 1;
     chunk->live++;
     entries->next_order++;
     if (entries->next_order % HX_CHUNK_ENTRIES == 0)
@@ -283,43 +279,43 @@ uint64_t hx_entries_append(hx_entries *entries, const hx_entry *entry)
 
 bool hx_entries_get(const hx_entries *entries, uint64_t order, hx_entry *ret_entry)
 {
-    const hx_chunk *chunk = find_chunk(entries, order);
-    uint32_t slot = chunk == NULL ? UINT32_MAX : find_slot(chunk, order);
-    if (slot == UINT32_MAX)
+    hx_chunk *chunk = find_chunk(entries, order);
+    const slot *s = chunk == NULL ? NULL : find_slot(chunk, order);
+    if (s == NULL)
         return false;
-    ret_entry->hash = chunk->hash[slot];
-    ret_entry->time_ms = chunk_time(chunk, slot);
-    ret_entry->source = chunk->source[slot];
-    ret_entry->state = chunk->state[slot] & ((1u << STATE_BITS) - 1);
+    ret_entry->hash = hash_of(s);
+    ret_entry->time_ms = time_of(chunk, s);
+    ret_entry->source = s->source;
+    ret_entry->state = s->state & ((1u << STATE_BITS) - 1);
     return true;
 }
 
 bool hx_entries_is(const hx_entries *entries, uint64_t order, hx_hash hash)
 {
-    const hx_chunk *chunk = find_chunk(entries, order);
-    uint32_t slot = chunk == NULL ? UINT32_MAX : find_slot(chunk, order);
-    return slot != UINT32_MAX && chunk->hash[slot].lo == hash.lo && chunk->hash[slot].hi == hash.hi;
+    hx_chunk *chunk = find_chunk(entries, order);
+    const slot *s = chunk == NULL ? NULL : find_slot(chunk, order);
+    return s != NULL && hash_of(s).lo == hash.lo && hash_of(s).hi == hash.hi;
 }
 
 void hx_entries_set_state(hx_entries *entries, uint64_t order, uint8_t state)
 {
     hx_chunk *chunk = find_chunk(entries, order);
-    uint32_t slot = chunk == NULL ? UINT32_MAX : find_slot(chunk, order);
-    assert(slot != UINT32_MAX);
-    uint8_t time_top = chunk->state[slot] & (uint8_t)(0xffu << STATE_BITS);
-    chunk->state[slot] = time_top | state;
+    slot *s = chunk == NULL ? NULL : find_slot(chunk, order);
+    assert(s != NULL);
+    uint8_t time_top = s->state & (uint8_t)(0xffu << STATE_BITS);
+    s->state = time_top | state;
     if ((state & HX_ENTRY_STATE) != HX_ENTRY_DEAD)
         return;
     chunk->live--;
     settle_chunk(entries, order);
 }
 
-/* The first live slot from `slot` on, or UINT32_MAX. */
-static uint32_t next_live_slot(const hx_chunk *chunk, uint32_t slot)
+/* The place of the first live slot from `at` on, or UINT32_MAX. */
+static uint32_t next_live(const hx_chunk *chunk, uint32_t at)
 {
-    for (; slot < chunk->len; slot++)
-        if ((chunk->state[slot] & HX_ENTRY_STATE) != HX_ENTRY_DEAD)
-            return slot;
+    for (; at < chunk->len; at++)
+        if (state_of(&chunk->slots[at]) != HX_ENTRY_DEAD)
+            return at;
     return UINT32_MAX;
 }
 
@@ -335,9 +331,9 @@ uint64_t hx_entries_next(const hx_entries *entries, uint64_t from)
         const hx_chunk *chunk = entries->chunks[range - entries->first_range];
         if (chunk == NULL)
             continue;
-        uint32_t slot = next_live_slot(chunk, first_slot_from(chunk, offset));
-        if (slot != UINT32_MAX)
-            return range * HX_CHUNK_ENTRIES + (chunk->sparse ? chunk->offset[slot] : slot);
+        uint32_t at = next_live(chunk, first_slot_from(chunk, offset));
+        if (at != UINT32_MAX)
+            return range * HX_CHUNK_ENTRIES + (chunk->sparse ? chunk->offset[at] : at);
     }
     return 0;
 }
@@ -347,8 +343,7 @@ void hx_entries_prefetch(const hx_entries *entries, uint64_t order)
     const hx_chunk *chunk = find_chunk(entries, order);
     if (chunk == NULL || chunk->sparse)
         return;
-    uint32_t slot = (uint32_t)(order % HX_CHUNK_ENTRIES);
-    __builtin_prefetch(&chunk->hash[slot]);
-    __builtin_prefetch(&chunk->state[slot]);
-    __builtin_prefetch(&chunk->time_low[slot]);
+    const slot *s = &chunk->slots[order % HX_CHUNK_ENTRIES];
+    __builtin_prefetch(s);
+    __builtin_prefetch(&s->state); /* a slot may lie across two lines */
 }

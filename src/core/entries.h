@@ -14,8 +14,8 @@
  *     sparse   what is left of a chunk more than half empty: only the live ones, with their offsets, ascending
  *     gone     nothing of it is held; costs 8 bytes of the directory until the directory's front moves past it
  *
- * Receive times never go back, so they rise with the order. An occurrence costs 27 bytes: hash 16, time 6.6 (53 bits
- * from the chunk's first time), source 4, state 0.4.
+ * Receive times never go back, so they rise with the order. An occurrence costs 28 bytes: hash 16, time 6.6 (53 bits
+ * from the chunk's first time), source 4, state 0.4, one over.
  * Not thread-safe: the domain's lock covers it.
  */
 #ifndef HX_ENTRIES_H
