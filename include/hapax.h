@@ -180,7 +180,7 @@ typedef struct hapax_open_report {
 } hapax_open_report;
 
 /*
- * Opens a store and recovers what it remembers. Time: some 100 ms per million events in the log.
+ * Opens a store and recovers what it remembers. Time: a fraction of a second per million events in the log.
  * The caller owns *ret_store and gives it back with hapax_store_close.
  * Errors: LOCKED (the message names the holder), NOT_FOUND, VERSION, DAMAGED (path and offset are set),
  * DURABILITY, READ_ONLY (a folder that cannot be written), IO, FULL, MEMORY, INVALID.

@@ -23,6 +23,7 @@
 
 #define CARRY_MAX (64u << 10) /* a newest file of up to this is written anew as a whole, and goes */
 #define PROGRESS_EVERY_MS 200
+#define ROOM 256 /* arrivals for which room is made at once */
 
 /* An event that is not judged where it stands in the log. */
 typedef struct late_event {
@@ -42,6 +43,7 @@ typedef struct domain_recovery {
     source_name *names; /* by the log's number */
     size_t names_len;
     uint32_t highest;         /* number so far: they are given out one after the other */
+    size_t room;              /* arrivals for which room has been made */
     size_t late_at, late_end; /* its part of the gathered events in this epoch */
 } domain_recovery;
 
@@ -215,17 +217,29 @@ static int check_event(recovery *r, const hx_event *event)
     return 0;
 }
 
+/* Room for an arrival; but for its source's window it is made for many at once. */
 static int reserve_arrival(recovery *r, hapax_domain *domain, uint32_t source)
 {
-    int rc = hx_window_reserve(&domain->window, 1);
+    hx_window *window = &domain->window;
+    domain_recovery *dr = &r->domains[domain->number];
+    int rc = HAPAX_OK;
+    if (dr->room == 0) {
+        rc = hx_window_reserve(window, ROOM);
+        if (rc == HAPAX_OK)
+            rc = hx_stamps_reserve(&window->stamps, ROOM);
+        if (rc == HAPAX_OK)
+            rc = hx_claims_reserve(&window->claims, ROOM);
+        if (rc == HAPAX_OK)
+            dr->room = ROOM;
+    }
     if (rc == HAPAX_OK)
-        rc = hx_claims_reserve(&domain->window.claims, 1);
-    if (rc == HAPAX_OK)
-        rc = hx_window_reserve_source(&domain->window, source);
-    return rc < 0 ? hx_fail(&r->error, rc,
-                            rc == HAPAX_ERR_FULL ? "the store does not fit the memory budget"
-                                                 : "no memory to recover the store")
-                  : 0;
+        rc = hx_window_reserve_source(window, source);
+    if (rc < 0)
+        return hx_fail(&r->error, rc,
+                       rc == HAPAX_ERR_FULL ? "the store does not fit the memory budget"
+                                            : "no memory to recover the store");
+    dr->room--;
+    return 0;
 }
 
 /* An arrival is put to the rules again. The caller has a reference to its source and made the room. */
