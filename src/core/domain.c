@@ -219,8 +219,7 @@ static int open_new(hapax_store *store, const char *name, size_t name_len, const
         return rc;
     rc = log_domain(domain, &settings, ret_error);
     if (rc < 0) {
-        store->domains_len--;
-        hx_domain_free(domain);
+        hx_store_drop_last_domain(store);
         return rc;
     }
     domain->opened = true;

@@ -549,6 +549,8 @@ static int plan_resume(const hapax_store *store, const hx_chain *chain, hx_wal_r
         resume->older_bytes += chain->files[i].end;
     bool whole = newest->end - HX_BLOCK <= CARRY_MAX;
     uint64_t from = whole ? HX_BLOCK : chain->last_batch_at;
+    resume->newest_seq = newest->header.seq;
+    resume->newest_end = newest->end < newest->size ? newest->end : newest->size;
     resume->replaced_seq = whole ? newest->header.seq : 0;
     resume->prev_seq = whole ? newest->header.prev_seq : newest->header.seq;
     resume->prev_end = whole ? newest->header.prev_end : from;

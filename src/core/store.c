@@ -24,6 +24,7 @@ static void free_store(hapax_store *store)
     for (size_t i = 0; i < store->domains_len; i++)
         hx_domain_free(store->domains[i]);
     free(store->domains);
+    hx_map_free(&store->domains_by_name);
     hx_bookmarks_free(&store->bookmarks);
     hx_wal_free(&store->wal);
     if (store->lock_file >= 0)
@@ -35,6 +36,21 @@ static void free_store(hapax_store *store)
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------
  */
+
+/* A crash leaves the space that was reserved ahead behind; on a full disk the new file may need just that. */
+static void give_back_reserved(const hapax_store *store, const hx_wal_resume *resume)
+{
+    char path[HX_PATH_MAX];
+    if (resume->newest_seq == 0)
+        return;
+    hx_wal_path(path, store->wal.folder, resume->newest_seq, false);
+    int file = store->os->open(store->os->ctx, path, HX_OS_WRITE);
+    if (file < 0)
+        return;
+    /* Best effort: where it cannot be had, making the new file tells. */
+    (void)store->os->truncate(store->os->ctx, file, resume->newest_end);
+    (void)store->os->close(store->os->ctx, file);
+}
 
 /* Removes what recovery found to be replaced, and what a cut-off making left. It may come again: nothing is lost. */
 static void remove_unused(const hapax_store *store, const hx_wal_resume *resume)
@@ -49,6 +65,7 @@ static void remove_unused(const hapax_store *store, const hx_wal_resume *resume)
 /* Starts the log of this opening: a file of its own, and the event that begins the epoch. */
 static int begin_log(hapax_store *store, const hx_wal_resume *resume, hapax_error *ret_error)
 {
+    give_back_reserved(store, resume);
     int rc = hx_wal_begin(&store->wal, resume, ret_error);
     if (rc < 0)
         return rc;
@@ -91,6 +108,7 @@ static hapax_store *new_store(const hx_os *os, const hapax_store_options *option
     store->report = (hapax_open_report){.size = sizeof store->report};
     hx_memory_init(&store->memory, NULL,
                    options->max_memory_bytes == HAPAX_UNSET ? UINT64_MAX : (uint64_t)options->max_memory_bytes);
+    hx_map_init(&store->domains_by_name, &store->memory);
     hx_bookmarks_init(&store->bookmarks, &store->memory, store->superblock.key);
     if (pthread_mutex_init(&store->lock, NULL) != 0) {
         free(store);
@@ -183,14 +201,36 @@ void hapax_store_open_report(const hapax_store *store, hapax_open_report *ret_re
 /* ---- Domains ----------------------------------------------------------------------------------------------------
  */
 
+typedef struct name_query {
+    const hapax_store *store;
+    const char *name;
+    size_t name_len;
+} name_query;
+
+static bool is_name(const void *ctx, uint32_t value)
+{
+    const name_query *query = ctx;
+    const hapax_domain *domain = query->store->domains[value];
+    return domain->name_len == query->name_len && memcmp(domain->name, query->name, query->name_len) == 0;
+}
+
+static uint64_t name_hash(const hapax_store *store, const char *name, size_t name_len)
+{
+    return hx_siphash64(store->superblock.key, name, name_len);
+}
+
 hapax_domain *hx_store_domain_named(hapax_store *store, const char *name, size_t name_len)
 {
-    for (size_t i = 0; i < store->domains_len; i++) {
-        hapax_domain *domain = store->domains[i];
-        if (domain->name_len == name_len && memcmp(domain->name, name, name_len) == 0)
-            return domain;
-    }
-    return NULL;
+    name_query query = {store, name, name_len};
+    uint32_t at = hx_map_find(&store->domains_by_name, name_hash(store, name, name_len), is_name, &query);
+    return at == HX_MAP_NONE ? NULL : store->domains[at];
+}
+
+void hx_store_drop_last_domain(hapax_store *store)
+{
+    hapax_domain *domain = store->domains[--store->domains_len];
+    hx_map_remove(&store->domains_by_name, name_hash(store, domain->name, domain->name_len), domain->number);
+    hx_domain_free(domain);
 }
 
 int hx_store_add_domain(hapax_store *store, const char *name, size_t name_len, const hx_settings *settings,
@@ -206,9 +246,12 @@ int hx_store_add_domain(hapax_store *store, const char *name, size_t name_len, c
         store->domains = domains;
         store->domains_cap = cap;
     }
+    if (hx_map_reserve(&store->domains_by_name, 1) < 0)
+        return hx_fail(ret_error, HAPAX_ERR_MEMORY, "no memory for a domain");
     hapax_domain *domain = hx_domain_new(store, (uint32_t)store->domains_len, name, name_len, settings, ret_error);
     if (domain == NULL)
         return ret_error != NULL ? ret_error->status : HAPAX_ERR_MEMORY;
+    hx_map_put(&store->domains_by_name, name_hash(store, name, name_len), domain->number);
     store->domains[store->domains_len++] = domain;
     *ret_domain = domain;
     return HAPAX_OK;

@@ -80,9 +80,10 @@ struct hapax_store {
     hapax_durability durability;
     uint64_t read_only_bytes; /* disk bytes of a store that is open for reading */
 
-    pthread_mutex_t lock;   /* covers the two below */
+    pthread_mutex_t lock;   /* covers the three below */
     hapax_domain **domains; /* owned */
     size_t domains_len, domains_cap;
+    hx_map domains_by_name; /* name to place in domains */
     hx_bookmarks bookmarks;
 };
 
@@ -93,6 +94,8 @@ int hx_store_open_os(const hx_os *os, const hapax_store_options *options, hapax_
 /* Adds a domain that is not there. */
 int hx_store_add_domain(hapax_store *store, const char *name, size_t name_len, const hx_settings *settings,
                         hapax_domain **ret_domain, hapax_error *ret_error);
+/* Takes the domain that was added last away again. */
+void hx_store_drop_last_domain(hapax_store *store);
 /* The domain of a name, or NULL. */
 hapax_domain *hx_store_domain_named(hapax_store *store, const char *name, size_t name_len);
 

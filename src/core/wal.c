@@ -126,6 +126,27 @@ static int make_file(hx_wal *wal, const hx_wal_header *header, const hx_buf *car
     return HAPAX_OK;
 }
 
+/* The first file of an opening, with room ahead, or where there is none with just enough to open and close. */
+static int make_first_file(hx_wal *wal, const hx_wal_header *header, const hx_wal_resume *resume,
+                           uint64_t *ret_grown_to, hapax_error *ret_error)
+{
+    static const uint64_t rooms[] = {GROW_FIRST, OPEN_ROOM};
+    int rc = HAPAX_ERR_FULL;
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms && rc == HAPAX_ERR_FULL; i++) {
+        uint64_t grown_to = HX_BLOCK + resume->carry.len + rooms[i];
+        if (resume->older_bytes + grown_to > wal->max_disk_bytes) {
+            (void)hx_fail(ret_error, HAPAX_ERR_FULL,
+                          "the disk budget of %llu bytes does not even hold the store's files",
+                          (unsigned long long)wal->max_disk_bytes);
+            continue;
+        }
+        rc = make_file(wal, header, &resume->carry, grown_to, &wal->file, ret_error);
+        if (rc == HAPAX_OK)
+            *ret_grown_to = grown_to;
+    }
+    return rc;
+}
+
 int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_error)
 {
     int rc = wal->os->entropy(wal->os->ctx, &wal->salt, sizeof wal->salt);
@@ -142,14 +163,8 @@ int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_erro
                             .wall_ms = hx_clock_wall(wal->clock)};
     memcpy(header.uuid, wal->uuid, 16);
     memcpy(header.key, wal->key, 16);
-    uint64_t grown_to = HX_BLOCK + resume->carry.len + GROW_FIRST;
-    if (resume->older_bytes + grown_to > wal->max_disk_bytes)
-        grown_to = HX_BLOCK + resume->carry.len + OPEN_ROOM;
-    if (resume->older_bytes + grown_to > wal->max_disk_bytes)
-        return hx_fail(ret_error, HAPAX_ERR_FULL,
-                       "the disk budget of %llu bytes does not even hold the store's files",
-                       (unsigned long long)wal->max_disk_bytes);
-    rc = make_file(wal, &header, &resume->carry, grown_to, &wal->file, ret_error);
+    uint64_t grown_to;
+    rc = make_first_file(wal, &header, resume, &grown_to, ret_error);
     if (rc < 0)
         return rc;
     wal->seq = resume->seq;

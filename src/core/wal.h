@@ -76,6 +76,8 @@ typedef struct hx_wal_resume {
     uint64_t seq;      /* of the new file */
     uint64_t prev_seq; /* of the file it follows; 0: none */
     uint64_t prev_end;
+    uint64_t newest_seq;   /* of the newest file there is; 0: none */
+    uint64_t newest_end;   /* its bytes that count; what is reserved behind them can be given back */
     uint64_t replaced_seq; /* of the file that the new one replaces as a whole; 0: none */
     uint64_t first_lsn;    /* of the first event in the new file */
     uint64_t chain;        /* of the batch before it */

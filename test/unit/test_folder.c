@@ -124,6 +124,23 @@ static void s092_the_first_file_is_in_the_budget(void **state)
     rig_end(&r);
 }
 
+/* What a crashed run had reserved ahead is no reason to refuse the next one on a full disk. */
+static void a_full_disk_can_be_opened_after_a_crash(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 64 << 10; spare <= 512 << 10; spare += 64 << 10) {
+        rig r;
+        rig_start(&r, 10, 1000);
+        assert_string_equal(rig_record(&r, "a@0"), "NEW");
+        sim_os_limit_space(r.sim, sim_os_used(r.sim) + spare);
+        rig_crash(&r);
+        assert_string_equal(rig_record(&r, "a@1 b@1"), "DUP NEW");
+        rig_crash(&r);
+        assert_string_equal(rig_peek(&r, "a@1 b@1"), "DUP DUP");
+        rig_end(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +149,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_was_refused_is_left_as_it_was),
         cmocka_unit_test(a_store_that_lost_its_log_or_superblocks_is_damaged),
         cmocka_unit_test(s092_the_first_file_is_in_the_budget),
+        cmocka_unit_test(a_full_disk_can_be_opened_after_a_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
