@@ -6,6 +6,7 @@
 #include "app/format.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -87,4 +88,33 @@ const char *hx_format_wall(int64_t wall_ms, hx_format_buf *buf)
         strftime(buf->text, sizeof buf->text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
         snprintf(buf->text, sizeof buf->text, "%" PRId64 "ms", wall_ms);
     return buf->text;
+}
+
+static bool is_control(const unsigned char *data, size_t left)
+{
+    return *data < 0x20 || *data == 0x7f || (*data == 0xc2 && left > 1 && data[1] >= 0x80 && data[1] < 0xa0);
+}
+
+size_t hx_format_shown(const void *data, size_t len, char *text, size_t cap)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes = data;
+    size_t at = 0, escape = 0; /* bytes that are escaped from here on: two of a C1 character */
+    for (size_t i = 0; i < len; i++) {
+        if (escape == 0 && is_control(bytes + i, len - i))
+            escape = bytes[i] == 0xc2 ? 2 : 1;
+        if (at + (escape > 0 ? 4 : 1) >= cap)
+            break;
+        if (escape == 0) {
+            text[at++] = (char)bytes[i];
+            continue;
+        }
+        text[at++] = '\\';
+        text[at++] = 'x';
+        text[at++] = digits[bytes[i] >> 4];
+        text[at++] = digits[bytes[i] & 15];
+        escape--;
+    }
+    text[at] = '\0';
+    return at;
 }

@@ -24,4 +24,11 @@ const char *hx_format_span(int64_t ms, hx_format_buf *buf);
 /* RFC 3339 in UTC, to the second */
 const char *hx_format_wall(int64_t wall_ms, hx_format_buf *buf);
 
+/*
+ * Bytes that come from outside, fit for a terminal: control characters (C0, DEL, C1) become \x1b and the like. Writes
+ * at most cap - 1 bytes and a NUL, never half an escape, and returns how many; what does not fit is left out.
+ */
+size_t hx_format_shown(const void *data, size_t len, char *text, size_t cap);
+#define HX_FORMAT_SHOWN_CAP(len) ((size_t)(len)*4 + 1) /* room for len bytes, whatever they are */
+
 #endif

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_CAP 2048
+#include "app/format.h"
+
+#define TEXT_CAP 2048
 
 void hx_log_init(hx_log *log, const char *verb)
 {
@@ -35,31 +37,26 @@ static void write_all(const char *text, size_t len)
 
 void hx_log_line(const hx_log *log, const char *format, ...)
 {
-    char line[LINE_CAP];
-    size_t head = 0, len;
+    char text[TEXT_CAP];
+    char line[64 + HX_FORMAT_SHOWN_CAP(TEXT_CAP)];
+    size_t len = 0;
     va_list args;
 
     if (log->terminal) {
         memcpy(line, "\r\033[K", 4);
-        head = 4;
+        len = 4;
     }
-    len = head;
-    len += (size_t)snprintf(line + len, sizeof line - len,
-                            log->verb ? "hapax %s: " : "hapax: ", log->verb ? log->verb : "");
+    len += (size_t)snprintf(line + len, 60, log->verb ? "hapax %s: " : "hapax: ", log->verb ? log->verb : "");
     va_start(args, format);
-    int n = vsnprintf(line + len, sizeof line - len - 1, format, args);
+    int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0)
         return;
-    if ((size_t)n >= sizeof line - len - 1) {
-        len = sizeof line - 2;
-        memcpy(line + len - 3, "...", 3);
-    } else {
-        len += (size_t)n;
+    if ((size_t)n >= sizeof text) {
+        n = (int)sizeof text - 1;
+        memcpy(text + n - 3, "...", 3);
     }
-    for (size_t i = head; i < len; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = '?';
+    len += hx_format_shown(text, (size_t)n, line + len, sizeof line - len - 1);
     line[len++] = '\n';
     write_all(line, len);
 }

@@ -17,7 +17,7 @@ typedef struct hx_log {
 
 void hx_log_init(hx_log *log, const char *verb);
 
-/* "hapax VERB: MESSAGE\n". Control characters in the message are shown as "?": it may quote input. */
+/* "hapax VERB: MESSAGE\n". Control characters in the message are shown as \x1b: it may quote input. */
 void hx_log_line(const hx_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Writes text as it is, all of it; for the summary. */

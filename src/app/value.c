@@ -21,7 +21,14 @@ static bool looks_like_number(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789.")] == '\0';
 }
 
-int hx_value_duration(const hx_log *log, const char *option, const char *text, const char *endless, int64_t *ret_ms)
+/* An empty word must be seen too. */
+static const char *shown(const char *text)
+{
+    return *text != '\0' ? text : "''";
+}
+
+int hx_value_duration(const hx_log *log, const char *option, const char *text, const char *endless, int64_t least_ms,
+                      int64_t *ret_ms)
 {
     int64_t ms;
     if (endless != NULL && strcmp(text, endless) == 0) {
@@ -29,18 +36,21 @@ int hx_value_duration(const hx_log *log, const char *option, const char *text, c
         return 0;
     }
     int rc = hx_text_parse_duration_ms(text, strlen(text), &ms);
-    if (rc == 0 && ms < INT64_MAX) {
+    const char *or_word = endless != NULL ? endless : "0ms";
+    if (rc == 0 && ms >= least_ms && ms <= HX_VALUE_DURATION_MAX_MS) {
         *ret_ms = ms;
         return 0;
     }
-    const char *or_word = endless != NULL ? endless : "0ms";
-    if (rc == -ERANGE)
-        hx_log_line(log, "%s %s is out of range", option, text);
+    if (rc == 0 && ms < least_ms)
+        hx_log_line(log, "%s %s is too short: at least %" PRId64 "ms, or %s", option, text, least_ms, or_word);
+    else if (rc == 0 || rc == -ERANGE)
+        hx_log_line(log, "%s %s is too long: at most %" PRId64 "d, or %s", option, text,
+                    HX_VALUE_DURATION_MAX_MS / 86400000, or_word);
     else if (looks_like_number(text))
         hx_log_line(log, "%s %s: a bare number is not taken, say what you mean: 500ms, 30s, 2m, 1h, 7d or %s", option,
                     text, or_word);
     else
-        hx_log_line(log, "%s %s is no duration; write 500ms, 30s, 2m, 1h, 7d or %s", option, text, or_word);
+        hx_log_line(log, "%s %s is no duration; write 500ms, 30s, 2m, 1h, 7d or %s", option, shown(text), or_word);
     return -EINVAL;
 }
 
@@ -53,11 +63,11 @@ int hx_value_size(const hx_log *log, const char *option, const char *text, int64
         return 0;
     }
     if (rc == 0)
-        hx_log_line(log, "%s %s is too small: at least %" PRId64 " bytes", option, text, least);
+        hx_log_line(log, "%s %s is too small: at least %" PRId64 " bytes", option, shown(text), least);
     else if (rc == -ERANGE)
-        hx_log_line(log, "%s %s is out of range", option, text);
+        hx_log_line(log, "%s %s is out of range", option, shown(text));
     else
-        hx_log_line(log, "%s %s is no size; write bytes, or 64KiB, 10MiB, 1GiB", option, text);
+        hx_log_line(log, "%s %s is no size; write bytes, or 64KiB, 10MiB, 1GiB", option, shown(text));
     return -EINVAL;
 }
 
@@ -70,7 +80,7 @@ int hx_value_number(const hx_log *log, const char *option, const char *text, int
         *ret = (int64_t)value;
         return 0;
     }
-    hx_log_line(log, "%s %s is no number from %" PRId64 " to %" PRId64, option, text, least, most);
+    hx_log_line(log, "%s %s is no number from %" PRId64 " to %" PRId64, option, shown(text), least, most);
     return -EINVAL;
 }
 
@@ -90,8 +100,8 @@ int hx_value_word(const hx_log *log, const char *option, const char *text, const
     }
     int nearest = hx_suggest_nearest(text, strlen(text), words, count);
     if (nearest >= 0)
-        hx_log_line(log, "%s %s: did you mean %s? It takes %s", option, text, words[nearest], list);
+        hx_log_line(log, "%s %s: did you mean %s? It takes %s", option, shown(text), words[nearest], list);
     else
-        hx_log_line(log, "%s %s: it takes %s", option, text, list);
+        hx_log_line(log, "%s %s: it takes %s", option, shown(text), list);
     return -EINVAL;
 }

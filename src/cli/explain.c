@@ -87,8 +87,16 @@ static void print_bytes(const char *data, int len)
     }
     if (len == 0)
         printf("(none given)");
-    for (int i = 0; i < len; i++)
-        putchar((unsigned char)data[i] < 0x20 || data[i] == 0x7f ? '?' : data[i]);
+    while (len > 0) { /* in bits: it may be long, and a control character of two bytes is not parted */
+        char text[HX_FORMAT_SHOWN_CAP(512)];
+        int some = len < 512 ? len : 512;
+        if (some < len && (unsigned char)data[some - 1] == 0xc2)
+            some--;
+        hx_format_shown(data, (size_t)some, text, sizeof text);
+        fputs(text, stdout);
+        data += some;
+        len -= some;
+    }
 }
 
 static void put_words(const subject *s)
@@ -98,7 +106,9 @@ static void put_words(const subject *s)
     char text[400];
     printf("%s id ", why->known ? "known:" : "not known:");
     print_bytes(s->options->id, (int)strlen(s->options->id));
-    printf(" in domain %.*s\n", (int)s->stats.name_len, s->stats.name);
+    printf(" in domain ");
+    print_bytes(s->stats.name, (int)s->stats.name_len);
+    putchar('\n');
     if (why->known) {
         printf("  first seen    %s", hx_format_wall(why->first.wall_ms, &a));
         printf(" (receive time %s ms)\n", hx_format_signed(why->first.receive_ms, &a));

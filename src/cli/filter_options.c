@@ -159,16 +159,16 @@ static int set_domain(const hx_log *log, hx_filter_options *options, int opt, co
     int word, rc;
     switch (opt) {
     case OPT_WINDOW: return hx_value_number(log, "--window", value, 0, HAPAX_WINDOW_MAX, &domain->window);
-    case OPT_EXPIRY: return hx_value_duration(log, "--expiry", value, "forever", &domain->expiry_ms);
+    case OPT_EXPIRY: return hx_value_duration(log, "--expiry", value, "forever", 0, &domain->expiry_ms);
     case OPT_REFRESH:
         rc = hx_value_word(log, "--refresh", value, WORDS(switch_words), &word);
         if (rc == 0)
             domain->refresh = word;
         return rc;
-    case OPT_MAX_AGE: return hx_value_duration(log, "--max-age", value, "off", &domain->max_age_ms);
-    case OPT_SOURCE_IDLE: return hx_value_duration(log, "--source-idle", value, "off", &domain->source_idle_ms);
+    case OPT_MAX_AGE: return hx_value_duration(log, "--max-age", value, "off", 1, &domain->max_age_ms);
+    case OPT_SOURCE_IDLE: return hx_value_duration(log, "--source-idle", value, "off", 1, &domain->source_idle_ms);
     case OPT_MAX_SOURCES: return hx_value_number(log, "--max-sources", value, 1, 16777216, &domain->max_sources);
-    case OPT_MAX_STEP: return hx_value_duration(log, "--max-step", value, "off", &domain->max_step_ms);
+    case OPT_MAX_STEP: return hx_value_duration(log, "--max-step", value, "off", 0, &domain->max_step_ms);
     case OPT_CHANGE_SETTINGS: domain->change_settings = true; return 0;
     default: return set_policy(log, opt, value);
     }
@@ -285,13 +285,33 @@ static int check_store_needed(const hx_log *log, const hx_filter_options *option
     return 0;
 }
 
-static int check(const hx_log *log, hx_filter_options *options)
+static int check_names(const hx_log *log, const hx_filter_options *options)
 {
-    if (options->store.path != NULL && options->store.path[0] == '\0') {
-        hx_log_line(log, "--store needs the name of a folder");
+    const struct {
+        const char *option, *value, *what;
+    } names[] = {
+        {"store", options->store.path, "the name of a folder"},
+        {"domain", options->domain_name, "a name"},
+        {"output", options->output, "the name of a file"},
+        {"duplicates", options->duplicates, "the name of a file"},
+        {"verdicts", options->verdicts, "the name of a file"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].value != NULL && names[i].value[0] == '\0') {
+            hx_log_line(log, "--%s needs %s", names[i].option, names[i].what);
+            return -EINVAL;
+        }
+    if (strlen(options->domain_name) > HAPAX_NAME_MAX) {
+        hx_log_line(log, "--domain takes a name of at most %d bytes, not of %zu", HAPAX_NAME_MAX,
+                    strlen(options->domain_name));
         return -EINVAL;
     }
-    if (check_store_needed(log, options) < 0)
+    return 0;
+}
+
+static int check(const hx_log *log, hx_filter_options *options)
+{
+    if (check_names(log, options) < 0 || check_store_needed(log, options) < 0)
         return -EINVAL;
     if (options->again && options->output == NULL) {
         hx_log_line(log, "--again needs --output FILE: only its input is known to the store");

@@ -47,11 +47,12 @@ static void say_memory(const hx_filter_run *run, const hapax_domain_stats *stats
                        const hapax_domain_options *settings, hx_buf *buf)
 {
     hx_format_buf a, b, c;
+    char name[256];
+    hx_format_shown(stats->name, stats->name_len, name, sizeof name);
     say(buf, "  held: %s id%s of %s source%s", hx_format_count(stats->ids_held, &a), plural(stats->ids_held),
         hx_format_count(stats->sources, &b), plural(stats->sources));
     if (run->durable)
-        say(buf, ", domain %.*s; window %s, expiry %s\n", (int)(stats->name_len < 200 ? stats->name_len : 200),
-            stats->name, hx_format_count((uint64_t)settings->window, &a),
+        say(buf, ", domain %s; window %s, expiry %s\n", name, hx_format_count((uint64_t)settings->window, &a),
             hx_format_duration(settings->expiry_ms, "forever", &c));
     else if (settings->expiry_ms == HAPAX_FOREVER)
         say(buf, "; expiry forever: without --store nothing is forgotten before the end (--max-memory bounds it)\n");

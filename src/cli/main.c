@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +21,21 @@ static const hx_command *const verbs[] = {
 
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
 
-static int end_of_output(void)
+/* What stands in stdout's buffer goes out. `code` is how the program ends if that is fine. */
+static int end_of_output(const hx_log *log, int code)
 {
-    return fflush(stdout) == 0 && !ferror(stdout) ? HX_EXIT_FINE : HX_EXIT_TROUBLE;
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed)
+        return code;
+    hx_log_line(log, "stdout: %s", errno != 0 ? strerror(errno) : "not all of it could be written");
+    return HX_EXIT_TROUBLE;
 }
 
-static int print_version(void)
+static int print_version(const hx_log *log)
 {
     printf("hapax %s\n", hapax_version());
-    return end_of_output();
+    return end_of_output(log, HX_EXIT_FINE);
 }
 
 static void print_usage(FILE *to)
@@ -68,13 +75,13 @@ static int help(const hx_log *log, int argc, char **argv)
 {
     if (argc < 2) {
         print_usage(stdout);
-        return end_of_output();
+        return end_of_output(log, HX_EXIT_FINE);
     }
     const hx_command *verb = find(argv[1]);
     if (verb == NULL)
         return unknown(log, argv[1]);
     hx_options_help(verb);
-    return end_of_output();
+    return end_of_output(log, HX_EXIT_FINE);
 }
 
 /*
@@ -102,12 +109,14 @@ int main(int argc, char **argv)
     }
     const char *word = argv[1];
     if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return print_version();
+        return print_version(&log);
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return help(&log, argc - 1, argv + 1);
     const hx_command *verb = find(word);
     if (verb == NULL)
         return unknown(&log, word);
     int rc = verb->run(verb, argc - 1, argv + 1);
-    return rc == HX_EXIT_FINE ? end_of_output() : rc;
+    log.verb = verb->name;
+    /* the others have said what is wrong already */
+    return rc == HX_EXIT_FINE || rc == HX_EXIT_RECORDS ? end_of_output(&log, rc) : rc;
 }

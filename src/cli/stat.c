@@ -100,7 +100,11 @@ static void words_domain(hx_buf *buf, const hapax_domain_stats *stats)
         {"judged without a window", stats->sources_over_limit},
         {"times not believed", stats->steps_not_believed},
     };
-    say(buf, "\ndomain %.*s\n", (int)stats->name_len, stats->name);
+    char name[HX_FORMAT_SHOWN_CAP(HAPAX_NAME_MAX)];
+    hx_format_shown(stats->name, stats->name_len, name, sizeof name);
+    say(buf, "\ndomain ");
+    (void)hx_buf_append(buf, name, strlen(name));
+    say(buf, "\n");
     say(buf, "  %-28s %15s per source\n", "window, never expires", hx_format_count((uint64_t)stats->window, &a));
     say(buf, "  %-28s %15s%s\n", "expiry outside of it", hx_format_duration(stats->expiry_ms, "forever", &a),
         stats->expiry_ms == HAPAX_FOREVER ? ""
@@ -125,7 +129,9 @@ static int look(const hx_log *log, hapax_store *store, const hx_store_options *o
         (void)hx_json_key(&buf, "domains");
         (void)hx_json_open(&buf, '[');
     } else {
-        say(&buf, "store %s\n", options->path);
+        char path[HX_FORMAT_SHOWN_CAP(480)];
+        hx_format_shown(options->path, strlen(options->path), path, sizeof path);
+        say(&buf, "store %s\n", path);
         say(&buf, "  %-28s %15s\n", "on disk", hx_format_bytes(stats.disk_bytes, &a));
         say(&buf, "  %-28s %15s\n", "in memory when open", hx_format_bytes(stats.memory_bytes, &a));
         say(&buf, "  %-28s %15s\n", "durability", durability_name(options->path, stats.durability));

@@ -30,6 +30,18 @@ static bool check(const hx_command *command, const hx_log *log, bool takes_id, h
         hx_log_line(log, "--store DIR is missing: which store?");
         return finish(ret_exit, HX_EXIT_USAGE);
     }
+    if (options->path[0] == '\0') {
+        hx_log_line(log, "--store needs the name of a folder");
+        return finish(ret_exit, HX_EXIT_USAGE);
+    }
+    if (options->domain != NULL && options->domain[0] == '\0') {
+        hx_log_line(log, "--domain needs a name");
+        return finish(ret_exit, HX_EXIT_USAGE);
+    }
+    if (takes_id && options->id != NULL && options->id[0] == '\0') {
+        hx_log_line(log, "the id is empty: that is no id, and nothing is remembered of a record without one");
+        return finish(ret_exit, HX_EXIT_USAGE);
+    }
     if (takes_id && options->id == NULL) {
         hx_log_line(log, "which id? usage: hapax %s %s", command->name, command->arguments);
         return finish(ret_exit, HX_EXIT_USAGE);

@@ -84,7 +84,7 @@ static int run(const hx_command *command, int argc, char **argv)
         if (options.json && put_json(&log, NULL, &error) != 0)
             return HX_EXIT_TROUBLE;
         rc = hx_exit_report(&log, &error);
-        if (error.status == HAPAX_ERR_DAMAGED && error.path[0] != '\0')
+        if (error.status == HAPAX_ERR_DAMAGED && strstr(error.message, error.path) == NULL) /* not said yet */
             hx_log_line(&log, "%s: damaged at byte %" PRIu64, error.path, error.offset);
         return rc;
     }

@@ -58,6 +58,26 @@ def test_s118_durations_are_strict(value):
     refused("filter", "--expiry", value, says="--expiry")
 
 
+@pytest.mark.parametrize("option,value,says", [
+    ("--max-age", "0s", "--max-age 0s is too short: at least 1ms, or off"),
+    ("--source-idle", "0s", "--source-idle 0s is too short: at least 1ms, or off"),
+    ("--expiry", "106751991167d", "--expiry 106751991167d is too long: at most 13031248d, or forever")])
+def test_durations_out_of_range_are_named_as_typed(option, value, says):
+    assert "_ms" not in refused("filter", option, value, says=says).text
+
+
+@pytest.mark.parametrize("option", ["--store", "--domain", "--output", "--duplicates", "--verdicts", "--format",
+                                    "--expiry", "--max-memory", "--window"])
+def test_empty_words(option):
+    result = refused("filter", "--format", "lines", f"{option}=", says=option)
+    assert re.search(f"{option} (needs|'')", result.text), result.text
+
+
+def test_a_domain_name_that_is_too_long(tmp_path):
+    refused("filter", "--store", tmp_path / "s", "--domain", "d" * 1025, says="--domain takes a name of at most 1024")
+    assert not os.path.exists(tmp_path / "s")
+
+
 def test_s089_only_forever_is_no_bound():
     refused("filter", "--max-memory", "0", says="--max-memory 0")
     refused("filter", "--max-memory", "-1", says="--max-memory -1")
@@ -105,6 +125,13 @@ def test_version_and_help():
         assert shown.code == 0 and shown.err == b""
         assert shown.out.decode().startswith(f"usage: hapax {verb}")
         assert cli.run("help", verb).out == shown.out
+
+
+@pytest.mark.parametrize("words", [["--version"], ["help"], ["filter", "--help"], ["help", "verify"]])
+def test_help_that_cannot_be_written(words):
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([cli.BIN, *words], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 3 and b"stdout: No space left on device" in result.stderr
 
 
 def test_options_in_any_order_and_form(tmp_path):
