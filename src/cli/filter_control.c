@@ -20,12 +20,16 @@
 #define TICK_MS 200
 #define LOOK_MS 60000
 
+/* Those that are ours to take: what was ignored at the start (nohup, a script's background job) stays ignored. */
 static void signal_set(sigset_t *set)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) < 0 || before.sa_handler != SIG_IGN)
+            sigaddset(set, numbers[i]);
+    }
 }
 
 void hx_filter_signals_block(void)

@@ -114,7 +114,11 @@ static int open_file(hx_filter_input *input, hx_filter_file *file)
 {
     const char *path = input->paths[input->index];
     struct stat st;
-    file->fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* A FIFO without a writer is opened at once and waited for by poll, which a signal ends. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+    if (!is_stdin(path) && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        flags |= O_NONBLOCK;
+    file->fd = is_stdin(path) ? STDIN_FILENO : open(path, flags);
     if (file->fd < 0 || fstat(file->fd, &st) < 0)
         return unreadable(input, path, errno);
     file->seekable = S_ISREG(st.st_mode);
@@ -143,16 +147,17 @@ static int64_t wait_readable(const hx_filter_input *input, int fd)
     }
 }
 
-static int64_t read_whole(int fd, unsigned char *data, size_t cap)
+/* -ECANCELED: stop was set. */
+static int64_t read_some(const hx_filter_input *input, const hx_filter_file *file, unsigned char *data, size_t cap)
 {
     for (;;) {
-        ssize_t n = read(fd, data, cap);
+        if (!file->seekable && wait_readable(input, file->fd) < 0)
+            return -ECANCELED;
+        ssize_t n = read(file->fd, data, cap);
         if (n >= 0)
             return n;
-        if (errno != EINTR && errno != EAGAIN)
+        if (errno != EINTR && (errno != EAGAIN || file->seekable)) /* EAGAIN: another reader was faster */
             return -errno;
-        if (errno == EAGAIN)
-            poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000);
     }
 }
 
@@ -193,12 +198,7 @@ static int64_t read_file(hx_filter_input *input, hx_filter_file *file, unsigned 
             pread(input->spool_fd, data, left < cap ? (size_t)left : cap, (off_t)(file->spool_from + input->offset));
         return n > 0 ? n : -EIO;
     }
-    if (!file->seekable) {
-        int64_t rc = wait_readable(input, file->fd);
-        if (rc < 0)
-            return -ECANCELED;
-    }
-    int64_t n = read_whole(file->fd, data, cap);
+    int64_t n = read_some(input, file, data, cap);
     if (n > 0 && input->spooling && !file->seekable) {
         int64_t rc = spool_append(input, file, data, (size_t)n);
         if (rc < 0) {

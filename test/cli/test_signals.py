@@ -61,6 +61,72 @@ def test_a_signal_ends_the_run_in_order(number, tmp_path):
     assert cli.filter("--format", "lines", *cli.store(tmp_path / "s"), stdin=b"a\nb\nc\n").out == b"c\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_ignored_signal_stays_ignored(number, tmp_path):
+    """As under nohup, or in the background of a script."""
+    process = cli.start("filter", "--format", "lines", preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    assert process.stdout.read(2) == b"a\n"
+    process.send_signal(number)
+    process.send_signal(number)
+    time.sleep(0.3)
+    out, err = process.communicate(b"b\n", timeout=20)
+    assert process.returncode == 0 and out == b"b\n" and b"stopping" not in err
+
+
+@pytest.mark.parametrize("output", [[], ["--output"]])
+def test_a_fifo_that_nobody_writes(output, tmp_path):
+    """The first signal ends the wait, also where the input is looked at first."""
+    os.mkfifo(tmp_path / "fifo")
+    words = [*cli.store(tmp_path / "s"), *output, *([tmp_path / "out"] if output else [])]
+    process = cli.start("filter", "--format", "lines", *words, tmp_path / "fifo")
+    cli.wait_until(lambda: (tmp_path / "s").exists(), "it did not start")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    try:
+        assert process.wait(timeout=20) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_fifo_that_is_written_later(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    process = cli.start("filter", "--format", "lines", tmp_path / "fifo")
+    time.sleep(0.3)
+    with open(tmp_path / "fifo", "wb") as fifo:
+        fifo.write(b"a\nb\n")
+        fifo.flush()
+        assert process.stdout.read(4) == b"a\nb\n"
+        time.sleep(0.2)
+        fifo.write(b"a\nc")
+    assert process.communicate(timeout=20)[0] == b"c" and process.returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--output", "--duplicates", "--verdicts"])
+def test_a_fifo_that_nobody_reads(option, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    result = cli.run("filter", "--format", "lines", option, tmp_path / "fifo", stdin=b"a\n", timeout=20)
+    assert result.code == 2 and result.out == b""
+    assert "fifo: nobody reads from it" in result.text
+
+
+def test_a_side_fifo_with_a_slow_reader(tmp_path):
+    """It is opened without waiting, but what is written to it does wait: every byte comes."""
+    os.mkfifo(tmp_path / "fifo")
+    data = cli.lines(*range(50000))
+    reader = subprocess.Popen(["sh", "-c", f"exec <{tmp_path}/fifo; sleep 1; cat >{tmp_path}/got"])
+    time.sleep(0.2)
+    process = subprocess.Popen(["sh", "-c", f"exec 9<>{tmp_path}/fifo; exec {cli.BIN} filter --format lines "
+                                f"--duplicates {tmp_path}/fifo 9<&-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    out, err = process.communicate(data + data, timeout=cli.TIMEOUT)
+    assert process.returncode == 0, err
+    assert reader.wait(timeout=20) == 0
+    assert out == data and cli.read(tmp_path / "got") == data
+
+
 def test_sigterm_while_output_is_written(tmp_path):
     source = cli.write(tmp_path, "in.txt", cli.lines(*range(2000000)))
     words = [*cli.store(tmp_path / "s"), "--expiry", "forever", "--output", tmp_path / "out", source]
@@ -98,6 +164,11 @@ def test_a_full_device_as_stdout(tmp_path):
         assert b"stdout: No space left on device" in result.stderr
     cli.verify(tmp_path / "s")
     assert cli.filter("--format", "lines", *cli.store(tmp_path / "s"), stdin=b"a\nb\n").out == b"a\nb\n"
+    for words in (["verify"], ["stat"], ["dump"], ["explain", "a"], ["explain", "not known"], ["verify", "--json"]):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([cli.BIN, *words, "--store", tmp_path / "s"], stdout=full, stderr=subprocess.PIPE,
+                                    check=False)
+        assert result.returncode == 3 and result.stderr.count(b"stdout: No space left on device") == 1, words
 
 
 def test_s001_a_file_that_may_not_grow(tmp_path):
