@@ -163,7 +163,7 @@ int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_erro
                             .wall_ms = hx_clock_wall(wal->clock)};
     memcpy(header.uuid, wal->uuid, 16);
     memcpy(header.key, wal->key, 16);
-    uint64_t grown_to;
+    uint64_t grown_to = 0;
     rc = make_first_file(wal, &header, resume, &grown_to, ret_error);
     if (rc < 0)
         return rc;
