@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 int hx_exit_code(const hapax_error *error)
 {
@@ -30,9 +31,24 @@ int hx_exit_code(const hapax_error *error)
     }
 }
 
+/* The library knows budgets; who set one typed an option. "" where it is none of them. */
+static const char *budget(const hapax_error *error)
+{
+    if (error->status != HAPAX_ERR_FULL)
+        return "";
+    return strstr(error->message, "memory budget") != NULL ? "; it is set by --max-memory, nothing was forgotten"
+           : strstr(error->message, "disk budget") != NULL ? "; it is set by --max-disk, nothing was forgotten"
+                                                           : "";
+}
+
 int hx_exit_report(const hx_log *log, const hapax_error *error)
 {
-    if (error->message[0] != '\0')
+    /* "... (HAPAX_ERR_FULL while reading FILE)": a person is helped by the first part only */
+    const char *name = strstr(error->message, " (HAPAX_ERR_FULL");
+    if (*budget(error) != '\0')
+        hx_log_line(log, "%.*s%s", name != NULL ? (int)(name - error->message) : (int)strlen(error->message),
+                    error->message, budget(error));
+    else if (error->message[0] != '\0')
         hx_log_line(log, "%s", error->message);
     else if (error->path[0] != '\0')
         hx_log_line(log, "%s: %s", error->path, hapax_status_name(error->status));

@@ -57,52 +57,24 @@ static void say_opened(hx_filter_run *run)
                     hx_format_count(report->torn_offset, &b));
 }
 
-/* max_age runs through downtime, so it is said how long that was. */
-static void say_downtime(hx_filter_run *run, const hapax_domain_options *settings)
+/* Who asked for less than full durability is told what that means, each time. */
+static void say_durability(const hx_filter_run *run)
 {
-    hx_format_buf a;
-    if (run->durable && !run->open_report.created && settings->max_age_ms != HAPAX_FOREVER)
-        hx_log_line(&run->log, "the store was closed for %s, which counts for --max-age",
-                    hx_format_span(run->open_report.downtime_ms, &a));
-}
-
-static void say_changes(hx_filter_run *run)
-{
-    static const char *const names[] = {"window",      "expiry",      "refresh", "max-age",
-                                        "source-idle", "max-sources", "max-step"};
-    hapax_domain_options now;
-    unsigned changed = 0;
-    hapax_domain_settings(run->domain, &now, &changed);
-    const int64_t values[] = {now.window,         now.expiry_ms,   now.refresh,    now.max_age_ms,
-                              now.source_idle_ms, now.max_sources, now.max_step_ms};
-    say_downtime(run, &now);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        hx_format_buf value;
-        if ((changed & 1u << i) == 0)
-            continue;
-        if (i == 0 || i == 5)
-            hx_format_count((uint64_t)values[i], &value);
-        else if (i == 2)
-            snprintf(value.text, sizeof value.text, "%s", values[i] != 0 ? "on" : "off");
-        else
-            hx_format_duration(values[i], i == 1 ? "forever" : "off", &value);
-        hx_log_line(&run->log, "domain %s: --%s is %s from now on; it was another value in the store",
-                    run->options->domain_name, names[i], value.text);
-    }
+    if (run->durable && run->options->store.durability == HAPAX_DURABILITY_PROCESS)
+        hx_log_line(&run->log,
+                    "durability is 'process': what is remembered survives the end of this process, however "
+                    "it comes, but not power loss");
 }
 
 static int open_store(hx_filter_run *run)
 {
     const hx_filter_options *options = run->options;
     hapax_store_options store = options->store;
-    hapax_domain_options domain = options->domain;
     hapax_error error;
     if (run->durable) {
         store.flags |= HAPAX_OPEN_HOLD;
         store.progress = recovery_progress;
         store.progress_arg = run;
-    } else if (domain.expiry_ms == HAPAX_UNSET) {
-        domain.expiry_ms = HAPAX_FOREVER;
     }
     if (hapax_store_open(&store, &run->store, &error) < 0) {
         hx_progress_end(&run->progress);
@@ -110,14 +82,8 @@ static int open_store(hx_filter_run *run)
     }
     hx_progress_end(&run->progress);
     say_opened(run);
-    if (hapax_domain_open(run->store, options->domain_name, strlen(options->domain_name), &domain, &run->domain,
-                          &error) < 0)
-        return hx_exit_report(&run->log, &error);
-    say_changes(run);
-    hapax_domain_stats stats;
-    hapax_domain_stat(run->domain, &stats);
-    run->sources_over_limit = stats.sources_over_limit;
-    return 0;
+    say_durability(run);
+    return hx_filter_domain_open(run);
 }
 
 static int open_plan(hx_filter_run *run)

@@ -7,6 +7,7 @@
  *
  *     filter.c           the verb: opens everything, starts the threads, waits, closes
  *     filter_options.c   the table of options, and from words to hx_filter_options
+ *     filter_domain.c    the domain is opened; its settings in the words of the options
  *     filter_queue.c     the ring of blocks
  *     filter_input.c     files one after the other as one stream of bytes; can start again
  *     filter_hash.c      a running hash of the input, to know it again
@@ -178,6 +179,8 @@ typedef struct hx_filter_block {
     hx_filter_runs kept, dropped; /* filled by the judge */
     hx_buf verdicts;
     uint64_t commit_position; /* everything up to there may be durable once the runs are out; 0: nothing */
+    const char *name;         /* the file it comes from; all its records come from one */
+    uint64_t first_line;      /* of its first record */
     bool inside_record;       /* ends inside a record that is longer than --max-record */
     uint64_t *line_positions; /* --ack-fd: where the log stood in front of every line of `kept` */
     size_t line_count;
@@ -348,6 +351,9 @@ struct hx_filter_run {
 /* Remembers the first exit code that is not 0, and stops the reading. */
 void hx_filter_fail(hx_filter_run *run, int exit_code);
 void hx_filter_stop(hx_filter_run *run);
+
+/* Opens the domain and says what changed. 0 or an exit code, after saying why. */
+int hx_filter_domain_open(hx_filter_run *run);
 
 /* Finds out where to begin: sets start_* and hash. 0 or an exit code. */
 int hx_filter_resume(hx_filter_run *run, const hx_filter_bookmark *bookmark);

@@ -12,6 +12,7 @@
 #include "cli/filter.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,41 @@
 typedef struct tally {
     uint64_t in, out, new, duplicate, unchecked, stale, invalid;
 } tally;
+
+/* The line on which a message of the block begins: the line ends before it are counted. */
+static uint64_t line_of(const hx_filter_run *run, const hx_filter_block *block, size_t message)
+{
+    uint64_t line = block->first_line;
+    size_t i = 0;
+    for (; i < block->count; i++)
+        if (block->kinds[i] == HX_FILTER_MESSAGE && message-- == 0)
+            break;
+    size_t start = i > 0 ? block->ends[i - 1] : 0;
+    for (size_t at = 0; at < start; at++)
+        line += block->data[at] == run->input.end;
+    return line;
+}
+
+static int refuse(const hx_filter_run *run, const hx_filter_block *block, const hapax_error *error)
+{
+    const char *domain = run->options->domain_name;
+    if (error->status != HAPAX_ERR_TIME_MODE)
+        return hx_exit_report(&run->log, error);
+    uint64_t line = line_of(run, block, error->index);
+    if (run->options->select.time != NULL)
+        hx_log_line(&run->log,
+                    "%s:%" PRIu64
+                    ": --time gives this record a time, but domain %s goes by its activity clock: it was "
+                    "begun without --time",
+                    block->name, line, domain);
+    else
+        hx_log_line(&run->log,
+                    "%s:%" PRIu64
+                    ": no time is given with this record, but domain %s goes by the messages' times: it "
+                    "was begun with --time",
+                    block->name, line, domain);
+    return hx_exit_code(error);
+}
 
 /* HELD: the writer has to commit first. Returns 0, or -1 where the run ends (said on stderr). */
 static int record(hx_filter_run *run, const hx_filter_block *block)
@@ -32,7 +68,7 @@ static int record(hx_filter_run *run, const hx_filter_block *block)
         if (rc >= 0)
             return 0;
         if (rc != HAPAX_ERR_HELD) {
-            hx_filter_fail(run, hx_exit_report(&run->log, &error));
+            hx_filter_fail(run, refuse(run, block, &error));
             return -1;
         }
         if (!hx_filter_ack_await(run, seen)) {

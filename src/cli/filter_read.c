@@ -176,6 +176,10 @@ static int take_records(reader *r, hx_filter_block *block, size_t at, size_t len
 {
     const unsigned char *base = block->data + at;
     size_t first = 0;
+    if (block->count == 0) {
+        block->name = hx_filter_input_name(&r->run->input);
+        block->first_line = r->found[0].line + r->line_base;
+    }
     if (r->header_due) {
         if (take_header(r, block, base, at) < 0)
             return -1;
