@@ -196,9 +196,14 @@ static int open_replaced(hx_filter_run *run, hx_filter_output *output, bool exis
     return fchmod(output->fd, mode & 07777) < 0 ? trouble(run, output, errno) : 0;
 }
 
-static int open_stream(hx_filter_run *run, hx_filter_output *output, const char *path)
+static int open_stream(hx_filter_run *run, hx_filter_output *output, const char *path, mode_t mode)
 {
-    output->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    /* not waiting: a FIFO without a reader would hold us where no signal ends it */
+    output->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (output->fd < 0 && errno == ENXIO && S_ISFIFO(mode)) {
+        hx_log_line(&run->log, "%s: nobody reads from it; start its reader first", path);
+        return HX_EXIT_USAGE;
+    }
     if (output->fd < 0) {
         trouble(run, output, errno);
         return HX_EXIT_USAGE;
@@ -220,7 +225,7 @@ static int open_output(hx_filter_run *run, hx_filter_output *output, const char 
     if (exists && !S_ISREG(st.st_mode)) {
         output->mode = HX_FILTER_OUTPUT_STREAM;
         if (!kept || !run->bookmarked)
-            return open_stream(run, output, path);
+            return open_stream(run, output, path, st.st_mode);
         hx_log_line(&run->log,
                     "--output %s with a store has to be a regular file: only there can a message be in it "
                     "exactly once. For others use stdout with --ack-fd",
