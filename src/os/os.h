@@ -1,7 +1,7 @@
 /*
- * os.h - the one seam to the platform: disk, clocks, entropy.
+ * os.h - the library's one seam to the platform: disk, clocks, entropy.
  *
- * Everything above this room reaches the machine through one table of functions, so that a test can stand in a
+ * The library reaches the machine through one table of functions, so that a test can stand in a
  * simulated disk and a clock it turns by hand. The real table is hx_os_posix().
  *
  * Results: 0 or a count on success, a negative errno on failure. Paths are NUL-terminated. Files are small integers
