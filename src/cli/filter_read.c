@@ -27,7 +27,6 @@
 #define SCRATCH 512  /* records looked at in one go */
 #define NAMED_MAX 10 /* invalid records that are named one by one */
 #define ROOM_MIN ((size_t)32 << 10)
-#define TIME_LIMIT ((int64_t)1 << 53)
 
 typedef struct reader {
     hx_filter_run *run;
@@ -110,6 +109,38 @@ static int too_long(reader *r, uint64_t line)
     return invalid(r, line, 0, text);
 }
 
+/*
+ * The input ends in CR: the first half of a CR LF, whose other half is still to come or is put there when another
+ * file follows. So it is no part of the content, and what comes then is no other record.
+ */
+static void take_half_end(const unsigned char *base, hx_split_record *record)
+{
+    if (record->end_len > 0 || record->taken > 0 || record->len == 0 ||
+        base[record->offset + record->len - 1] != '\r')
+        return;
+    record->len--;
+    record->end_len = 1;
+}
+
+static bool ends_in_cr(const unsigned char *base, const hx_split_record *record)
+{
+    return record->taken == 0 && record->end_len > 0 && base[record->offset + record->len] == '\r';
+}
+
+/* How much of a record that has no end, or half of one, must be looked at again; else 0. */
+static uint64_t open_len(const unsigned char *base, const hx_split_record *record)
+{
+    if (record->end_len == 0)
+        return record->len;
+    return record->end_len == 1 && ends_in_cr(base, record) ? record->len + 1 : 0;
+}
+
+/* Is this the record that the last run judged without its end? */
+static bool is_known(const reader *r, const unsigned char *base, const hx_split_record *record)
+{
+    return record->len == r->skip_len || (record->len + 1 == r->skip_len && ends_in_cr(base, record));
+}
+
 static int take_header(reader *r, hx_filter_block *block, const unsigned char *base, size_t at)
 {
     const hx_split_record *record = &r->found[0];
@@ -131,8 +162,8 @@ static int take_header(reader *r, hx_filter_block *block, const unsigned char *b
 }
 
 /* Returns -1 where the run ends in front of this record. */
-static int take_record(reader *r, hx_filter_block *block, const hx_split_record *record, const hx_selected *selected,
-                       size_t end)
+static int take_record(reader *r, hx_filter_block *block, const unsigned char *base, const hx_split_record *record,
+                       const hx_selected *selected, size_t end)
 {
     const hx_filter_options *options = r->run->options;
     hx_filter_kind kind = HX_FILTER_INVALID;
@@ -143,7 +174,8 @@ static int take_record(reader *r, hx_filter_block *block, const hx_split_record 
         rc = too_long(r, record->line);
     else if (selected->status != HX_SELECT_OK)
         rc = invalid(r, selected->line, selected->column, selected->message);
-    else if (selected->time_ms != HAPAX_NOW && (selected->time_ms > TIME_LIMIT || selected->time_ms < -TIME_LIMIT))
+    else if (selected->time_ms != HAPAX_NOW &&
+             (selected->time_ms > HAPAX_TIME_MAX_MS || selected->time_ms < -HAPAX_TIME_MAX_MS))
         rc = invalid(r, record->line, 0, "the time is out of range");
     else
         kind = HX_FILTER_MESSAGE;
@@ -164,7 +196,7 @@ static int take_record(reader *r, hx_filter_block *block, const hx_split_record 
         };
     append(block, end, kind);
     r->records++;
-    r->last_len = record->end_len == 0 ? record->len : 0;
+    r->last_len = open_len(base, record);
     r->position_void = false;
     return 0;
 }
@@ -185,11 +217,13 @@ static int take_records(reader *r, hx_filter_block *block, size_t at, size_t len
             return -1;
         first = 1;
     }
+    if (first < count && r->file_ended && !r->run->options->select.nul)
+        take_half_end(base, &r->found[count - 1]);
     if (first < count && r->skip_len > 0) {
         const hx_split_record *record = &r->found[first];
-        if (record->len == r->skip_len) {
+        if (is_known(r, base, record)) {
             append(block, at + record->offset + record->len + record->end_len, HX_FILTER_SKIP);
-            r->last_len = record->end_len == 0 ? record->len : 0;
+            r->last_len = open_len(base, record);
             r->records++;
             first++;
         }
@@ -203,7 +237,8 @@ static int take_records(reader *r, hx_filter_block *block, size_t at, size_t len
         return no_memory(r);
     for (size_t i = first; i < count; i++) {
         const hx_split_record *record = &r->found[i];
-        if (take_record(r, block, record, &r->selected[i], at + record->offset + record->len + record->end_len) < 0)
+        size_t end = at + record->offset + record->len + record->end_len;
+        if (take_record(r, block, base, record, &r->selected[i], end) < 0)
             return -1;
     }
     return 0;

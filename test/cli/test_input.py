@@ -377,3 +377,31 @@ def test_records_of_all_lengths_in_chunks_of_all_sizes(form, words):
         thread.join()
         assert process.wait() == 0
         assert got == b"".join(kept)
+
+
+TIME_MAX = 1 << 51
+
+
+@pytest.mark.parametrize("time", [TIME_MAX + 1, -TIME_MAX - 1, (1 << 53) + 1])
+def test_a_time_beyond_all_times_is_a_record_that_is_invalid(time, tmp_path):
+    """Named by its place, and what stands before it goes out."""
+    good = b"".join(b'{"id":%d,"t":1}\n' % n for n in range(5))
+    edge = b'{"id":"a","t":%d}\n' % -TIME_MAX
+    source = cli.write(tmp_path, "in.ndjson", good + b'{"id":9,"t":%d}\n' % time + edge)
+    result = cli.filter("--time", "/t", source, code=1)
+    assert result.out == good and f"{source}:6: the time is out of range" in result.text
+    result = cli.filter("--time", "/t", "--invalid", "drop", source)
+    assert result.out == good + edge and result.summary()["invalid"] == 1
+    assert f"{source}:6: the time is out of range" in result.text
+    assert cli.filter("--time", "/t", stdin=b'{"id":1,"t":%d}\n' % TIME_MAX).summary()["new"] == 1
+
+
+def test_half_a_line_end_is_no_part_of_an_id(tmp_path):
+    """A CR is the last byte: the same as when the LF behind it is there, or is put there for the next file."""
+    assert cli.filter("--format", "lines", stdin=b"abc\nabc\r").out == b"abc\n"
+    assert cli.filter("--format", "lines", stdin=b"abc\r").out == b"abc\r"
+    one = cli.write(tmp_path, "1.txt", b"abc\r")
+    two = cli.write(tmp_path, "2.txt", b"abc\n\r")
+    assert cli.filter(one, two).out == b"abc\r\n\r"
+    assert cli.filter("--format", "csv", stdin=b"id\n7\n7\r").out == b"id\n7\n"
+    assert cli.filter("--format", "lines", "-z", stdin=b"abc\0abc\r").out == b"abc\0abc\r"

@@ -117,6 +117,32 @@ def test_growing_behind_a_record_without_an_end(place, grown, out):
     assert place.text() == out
 
 
+@pytest.mark.parametrize("words,head,record,other", [
+    ([], b"", b"abc", b"d"), (["--format", "csv"], b"id,x\n", b"7,b", b"8,b"),
+    (["--format", "csv"], b"id,x\n", b",b", b",b"), (["--format", "ndjson"], b"", b'{"no":"id"}', b'{"no":"id"}'),
+    (["--format", "ndjson"], b"", b'{"id":1}', b'{"id":2}')])
+def test_growing_between_cr_and_lf(place, words, head, record, other):
+    """The input ended in CR, half a line end: what follows is the other half, not another record."""
+    source = cli.write(place.folder, "in", head + record + b"\r")
+    place.filter(*words, source)
+    out = head + record + b"\r"
+    assert place.text() == out
+    for grown in (b"\r", b"\r\n"):
+        cli.write(place.folder, "in", head + record + grown)
+        assert place.filter(*words, source).summary()["in"] == 0
+        assert place.text() == out
+    cli.write(place.folder, "in", head + record + b"\r\n" + other + b"\r\n")
+    assert place.filter(*words, source).summary()["in"] == 1
+    assert place.text() == out + b"\n" + other + b"\r\n"
+
+
+def test_growing_byte_by_byte(place):
+    """Whichever part of its line end a record had when it was judged, it is one record."""
+    for grown in (b"a\nabc", b"a\nabc\r", b"a\nabc\r", b"a\nabc\r\n", b"a\nabc\r\n\r", b"a\nabc\r\n\r\nb"):
+        place.filter("--id-pattern", "[a-c]+", cli.write(place.folder, "in.txt", grown))
+    assert place.text() == b"a\nabc\n\r\nb"
+
+
 def test_records_without_id_are_not_repeated_by_a_resumption(place):
     source = cli.write(place.folder, "in.txt", b"\nx\n\n\ny")
     words = ["--id-pattern", "[a-z]"]
