@@ -1,8 +1,8 @@
 /*
  * filter.c - `hapax filter`: messages in, the first copy of each out, remembered.
  *
- * This file opens everything in the order in which it can fail without a trace (options, selection, inputs, store,
- * outputs), starts the threads, waits, and closes. How it is closed is the point:
+ * This file opens everything in the order in which it can fail without a trace (options, selection, inputs, a look
+ * at the outputs, store, outputs), starts the threads, waits, and closes. How it is closed is the point:
  *
  *     all that was judged is out               bookmark "ended", commit, close
  *     lines were not written (EPIPE, ENOSPC)   abandon: what is held back is as if it had never been
@@ -123,6 +123,8 @@ static int open_all(hx_filter_run *run)
     if (rc == 0)
         rc = hx_filter_input_init(&run->input, &run->log, options->files, options->file_count, options->select.nul,
                                   &run->stop, run->wake_fd);
+    if (rc == 0)
+        rc = hx_filter_files_check(run);
     if (rc == 0)
         rc = open_memory(run);
     if (rc == 0)

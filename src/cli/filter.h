@@ -14,6 +14,7 @@
  *     filter_read.c      the reader: bytes to records to messages
  *     filter_judge.c     the judge: messages to verdicts to runs of bytes that are kept
  *     filter_write.c     the writer: runs to files, then sync, then commit
+ *     filter_files.c     which files are written to; what cannot be is refused before anything is touched
  *     filter_output.c    the files written to: locked, cut, appended, replaced
  *     filter_bookmark.c  what the store keeps about an output file and the input that was judged
  *     filter_resume.c    is this the input of the last run? Then go on behind its judged part
@@ -178,7 +179,9 @@ typedef struct hx_filter_block {
 
     hx_filter_runs kept, dropped; /* filled by the judge */
     hx_buf verdicts;
-    uint64_t commit_position; /* everything up to there may be durable once the runs are out; 0: nothing */
+    uint64_t commit_position;          /* everything up to there may be durable once the runs are out; 0: nothing */
+    bool out[HX_FILTER_BLOCK_RECORDS]; /* the judge's: a record that goes out */
+    size_t out_count;
     const char *name;         /* the file it comes from; all its records come from one */
     uint64_t first_line;      /* of its first record */
     bool inside_record;       /* ends inside a record that is longer than --max-record */
@@ -235,11 +238,16 @@ typedef struct hx_filter_output {
     char *path;        /* absolute, links resolved; owned */
     char *temp_path;   /* REPLACED; owned */
     int fd;
+    int lock_fd; /* REPLACED: the old file, locked as long as we mean to take its place; -1: there is none */
     bool owned_fd;
-    bool regular;       /* can be synced */
-    uint64_t length;    /* the judge's: as it will be once all that was judged is out */
-    uint64_t written;   /* the writer's: as it is now */
-    bool separator_due; /* the judge's: what is there has no end, so one comes before the first record */
+    bool created;                    /* by this run */
+    bool regular;                    /* can be synced */
+    uint64_t length;                 /* the judge's: as it will be once all that was judged is out */
+    uint64_t written;                /* the writer's: as it is now; of stdout the place in the file */
+    uint64_t whole;                  /* the writer's: behind the last whole line */
+    uint64_t partial;                /* of a write that failed: the bytes that went out, */
+    const unsigned char *stopped_at; /* and the first one that did not */
+    bool separator_due;              /* the judge's: what is there has no end, so one comes before the first record */
 } hx_filter_output;
 
 typedef struct hx_filter_outputs {
@@ -248,8 +256,9 @@ typedef struct hx_filter_outputs {
 
 typedef struct hx_filter_run hx_filter_run;
 
-/* Opens what the options ask for. Without --output and store nothing of an old file is touched yet. 0 or exit code.
- */
+/* Looks at all files that the options ask for, and refuses what must not be; touches nothing. 0 or exit code. */
+int hx_filter_files_check(hx_filter_run *run);
+/* Opens them. Without --output and store nothing of an old file is touched yet. 0 or exit code. */
 int hx_filter_outputs_open(hx_filter_run *run);
 /* All that was written is on disk, and nobody else wrote. 0 or an exit code. */
 int hx_filter_outputs_sync(hx_filter_run *run);

@@ -20,7 +20,7 @@
 #include "cli/exit.h"
 
 typedef struct tally {
-    uint64_t in, out, new, duplicate, unchecked, stale, invalid;
+    uint64_t in, new, duplicate, unchecked, stale, invalid;
 } tally;
 
 /* The line on which a message of the block begins: the line ends before it are counted. */
@@ -176,6 +176,7 @@ static int compose(hx_filter_run *run, hx_filter_block *block, tally *counts)
         size_t end = block->ends[i];
         uint64_t before = run->last_position;
         bool kept = pass_invalid;
+        block->out[i] = false;
         hx_filter_kind kind = (hx_filter_kind)block->kinds[i];
         if (kind == HX_FILTER_MESSAGE) {
             const hapax_result *result = &run->results[message];
@@ -194,7 +195,8 @@ static int compose(hx_filter_run *run, hx_filter_block *block, tally *counts)
         if (kind != HX_FILTER_SKIP && (kept || kind != HX_FILTER_HEADER))
             add_run(kept ? &block->kept : &block->dropped, block->data + from, end - from);
         if (kept && kind != HX_FILTER_SKIP && kind != HX_FILTER_PIECE) {
-            counts->out += kind != HX_FILTER_HEADER;
+            block->out[i] = kind != HX_FILTER_HEADER;
+            block->out_count += block->out[i];
             add_line(block, before);
         }
         from = end;
@@ -205,7 +207,6 @@ static int compose(hx_filter_run *run, hx_filter_block *block, tally *counts)
 static void add_up(hx_filter_counts *counts, const tally *more)
 {
     counts->in += more->in;
-    counts->out += more->out;
     counts->new += more->new;
     counts->duplicate += more->duplicate;
     counts->unchecked += more->unchecked;
@@ -223,7 +224,7 @@ static bool judge_block(hx_filter_run *run, hx_filter_block *block)
     block->kept.count = block->dropped.count = 0;
     block->kept.bytes = block->dropped.bytes = 0;
     block->verdicts.len = 0;
-    block->line_count = 0;
+    block->line_count = block->out_count = 0;
     block->commit_position = 0;
     if (block->message_count > 0 && record(run, block) < 0)
         return false;

@@ -329,13 +329,6 @@ static int check(const hx_log *log, hx_filter_options *options)
         hx_log_line(log, "--window 0 and --expiry 0 together would remember nothing");
         return -EINVAL;
     }
-    const char *paths[] = {options->output, options->duplicates, options->verdicts};
-    for (size_t i = 0; i < 3; i++)
-        for (size_t j = i + 1; j < 3; j++)
-            if (paths[i] != NULL && paths[j] != NULL && strcmp(paths[i], paths[j]) == 0) {
-                hx_log_line(log, "%s cannot take two kinds of output", paths[i]);
-                return -EINVAL;
-            }
     return options->format_given ? 0 : guess_format(log, options);
 }
 

@@ -7,9 +7,10 @@
  *     APPENDED   a side file, store and stdout     behind what is there         -
  *     KEPT       all files, store and --output     behind its recorded length   length and "ended" in the store
  *
- * APPENDED and KEPT are locked (flock) as long as they are open. A KEPT file is only ever cut to a length that the
- * store vouches for and only where the last run did not end; everything else is refused. It is written with O_APPEND
- * and its size is compared before each commit: what somebody else wrote into it is noticed, never overwritten.
+ * APPENDED and KEPT are locked (flock) as long as they are open, and so is the file that REPLACED will replace. A
+ * KEPT file is only ever cut to a length that the store vouches for and only where the last run did not end;
+ * everything else is refused. It is written with O_APPEND and its size is compared before each commit: what somebody
+ * else wrote into it is noticed, never overwritten.
  */
 #include "cli/filter.h"
 
@@ -33,33 +34,6 @@ static int trouble(const hx_filter_run *run, const hx_filter_output *output, int
     return HX_EXIT_TROUBLE;
 }
 
-/* Where the file is or will be: absolute, links resolved. NULL with errno set. */
-static char *resolve(const char *path)
-{
-    char *found = realpath(path, NULL);
-    if (found != NULL || errno != ENOENT)
-        return found;
-    char *copy = strdup(path);
-    if (copy == NULL)
-        return NULL;
-    char *slash = strrchr(copy, '/');
-    const char *name = slash != NULL ? slash + 1 : copy;
-    const char *folder = slash == NULL ? "." : slash == copy ? "/" : copy;
-    if (slash != NULL)
-        *slash = '\0';
-    char *base = realpath(folder[0] != '\0' ? folder : "/", NULL);
-    char *joined = NULL;
-    if (base != NULL && *name == '\0')
-        errno = EISDIR;
-    else if (base != NULL && asprintf(&joined, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name) < 0)
-        joined = NULL;
-    int error = errno;
-    free(base);
-    free(copy);
-    errno = error;
-    return joined;
-}
-
 static int sync_folder(const char *path)
 {
     char *copy = strdup(path);
@@ -76,13 +50,26 @@ static int sync_folder(const char *path)
     return rc;
 }
 
+static int lock(hx_filter_run *run, hx_filter_output *output, int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno != EWOULDBLOCK)
+        return trouble(run, output, errno);
+    hx_log_line(&run->log, "%s is in use by another process", output->shown);
+    return HX_EXIT_LOCKED;
+}
+
 /* The file is there after this, open for appending and ours alone. */
 static int open_locked(hx_filter_run *run, hx_filter_output *output, bool may_create, struct stat *st)
 {
     int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY;
     output->fd = open(output->path, flags);
     if (output->fd < 0 && errno == ENOENT && may_create) {
-        output->fd = open(output->path, flags | O_CREAT, 0666);
+        output->fd = open(output->path, flags | O_CREAT | O_EXCL, 0666);
+        output->created = output->fd >= 0;
+        if (output->fd < 0 && errno == EEXIST) /* somebody was quicker */
+            output->fd = open(output->path, flags);
         int rc = output->fd >= 0 ? sync_folder(output->path) : 0;
         if (rc < 0)
             return trouble(run, output, -rc);
@@ -94,13 +81,9 @@ static int open_locked(hx_filter_run *run, hx_filter_output *output, bool may_cr
         return errno == ENOSPC || errno == EDQUOT || errno == EIO ? HX_EXIT_TROUBLE : HX_EXIT_USAGE;
     }
     output->owned_fd = true;
-    if (flock(output->fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EWOULDBLOCK) {
-            hx_log_line(&run->log, "%s is in use by another process", output->shown);
-            return HX_EXIT_LOCKED;
-        }
-        return trouble(run, output, errno);
-    }
+    int rc = lock(run, output, output->fd);
+    if (rc != 0)
+        return rc;
     if (fstat(output->fd, st) < 0)
         return trouble(run, output, errno);
     return 0;
@@ -173,8 +156,24 @@ static int open_appended(hx_filter_run *run, hx_filter_output *output)
     return rc != 0 ? rc : look_at_end(run, output, (uint64_t)st.st_size);
 }
 
-static int open_replaced(hx_filter_run *run, hx_filter_output *output, bool exists, mode_t mode)
+/* The old file must not be one that a run with a store writes to. What we may not open is no file of such a run. */
+static int lock_old(hx_filter_run *run, hx_filter_output *output)
 {
+    int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    output->lock_fd = open(output->path, O_RDONLY | flags);
+    if (output->lock_fd < 0 && errno == EACCES)
+        output->lock_fd = open(output->path, O_WRONLY | flags);
+    return output->lock_fd < 0 ? 0 : lock(run, output, output->lock_fd);
+}
+
+static int open_replaced(hx_filter_run *run, hx_filter_output *output)
+{
+    struct stat st;
+    bool exists = stat(output->path, &st) == 0;
+    mode_t mode = exists ? st.st_mode : 0;
+    int rc = exists ? lock_old(run, output) : 0;
+    if (rc != 0)
+        return rc;
     if (asprintf(&output->temp_path, "%s.hapax-XXXXXX", output->path) < 0) {
         output->temp_path = NULL;
         return trouble(run, output, ENOMEM);
@@ -196,11 +195,35 @@ static int open_replaced(hx_filter_run *run, hx_filter_output *output, bool exis
     return fchmod(output->fd, mode & 07777) < 0 ? trouble(run, output, errno) : 0;
 }
 
-static int open_stream(hx_filter_run *run, hx_filter_output *output, const char *path, mode_t mode)
+/*
+ * stdout is there already. Where it is a file that is written on behind something ("hapax ... >> f"), what a run that
+ * was stopped left there may be no whole line: the first line of this one must not be glued to it.
+ */
+static int open_stdout(hx_filter_run *run, hx_filter_output *output)
 {
+    struct stat st;
+    unsigned char last;
+    output->regular = fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+    if (!output->regular)
+        return 0;
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    off_t at = flags >= 0 && (flags & O_APPEND) != 0 ? st.st_size : lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    output->written = output->whole = at > 0 ? (uint64_t)at : 0;
+    int fd = at > 0 ? open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) /* at its beginning, or not ours to read */
+        return 0;
+    output->separator_due = pread(fd, &last, 1, at - 1) == 1 && last != run->input.end;
+    close(fd);
+    return 0;
+}
+
+static int open_stream(hx_filter_run *run, hx_filter_output *output)
+{
+    struct stat st;
+    const char *path = output->shown;
     /* not waiting: a FIFO without a reader would hold us where no signal ends it */
     output->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (output->fd < 0 && errno == ENXIO && S_ISFIFO(mode)) {
+    if (output->fd < 0 && errno == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
         hx_log_line(&run->log, "%s: nobody reads from it; start its reader first", path);
         return HX_EXIT_USAGE;
     }
@@ -212,85 +235,34 @@ static int open_stream(hx_filter_run *run, hx_filter_output *output, const char 
     return 0;
 }
 
-static int open_output(hx_filter_run *run, hx_filter_output *output, const char *path, bool kept)
+static int open_output(hx_filter_run *run, hx_filter_output *output)
 {
-    struct stat st;
-    output->shown = path;
-    output->fd = -1;
-    bool exists = stat(path, &st) == 0;
-    if (exists && S_ISDIR(st.st_mode)) {
-        trouble(run, output, EISDIR);
-        return HX_EXIT_USAGE;
+    switch (output->mode) {
+    case HX_FILTER_OUTPUT_STREAM: return output->fd >= 0 ? open_stdout(run, output) : open_stream(run, output);
+    case HX_FILTER_OUTPUT_KEPT: return open_kept(run, output);
+    case HX_FILTER_OUTPUT_APPENDED: return open_appended(run, output);
+    case HX_FILTER_OUTPUT_REPLACED: return open_replaced(run, output);
+    default: return 0;
     }
-    if (exists && !S_ISREG(st.st_mode)) {
-        output->mode = HX_FILTER_OUTPUT_STREAM;
-        if (!kept || !run->bookmarked)
-            return open_stream(run, output, path, st.st_mode);
-        hx_log_line(&run->log,
-                    "--output %s with a store has to be a regular file: only there can a message be in it "
-                    "exactly once. For others use stdout with --ack-fd",
-                    path);
-        return HX_EXIT_USAGE;
-    }
-    output->path = resolve(path);
-    if (output->path == NULL) {
-        trouble(run, output, errno);
-        return HX_EXIT_USAGE;
-    }
-    if (run->bookmarked) {
-        output->mode = HX_FILTER_OUTPUT_KEPT;
-        return open_kept(run, output);
-    }
-    if (run->durable) {
-        output->mode = HX_FILTER_OUTPUT_APPENDED;
-        return open_appended(run, output);
-    }
-    output->mode = HX_FILTER_OUTPUT_REPLACED;
-    return open_replaced(run, output, exists, exists ? st.st_mode : 0);
 }
 
-static void open_stdout(hx_filter_output *output)
+/* A run that is refused leaves no empty file behind. */
+static void take_away(hx_filter_output *output)
 {
     struct stat st;
-    output->mode = HX_FILTER_OUTPUT_STREAM;
-    output->shown = "stdout";
-    output->fd = STDOUT_FILENO;
-    output->regular = fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* Reading from a file that grows by what we write to it would never end. */
-static int refuse_loops(hx_filter_run *run, const hx_filter_output *output)
-{
-    struct stat out, in;
-    if (!output->regular || output->mode == HX_FILTER_OUTPUT_REPLACED || fstat(output->fd, &out) < 0)
-        return 0;
-    for (size_t i = 0; i < run->input.count; i++) {
-        const char *path = run->input.paths[i];
-        int rc = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(path, &in);
-        if (rc < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
-            continue;
-        hx_log_line(&run->log, "%s is input and output", output->shown);
-        return HX_EXIT_USAGE;
-    }
-    return 0;
+    if (output->created && fstat(output->fd, &st) == 0 && st.st_size == 0)
+        unlink(output->path);
 }
 
 int hx_filter_outputs_open(hx_filter_run *run)
 {
-    const hx_filter_options *options = run->options;
     hx_filter_outputs *outputs = &run->outputs;
     hx_filter_output *all[] = {&outputs->kept, &outputs->dropped, &outputs->verdicts};
     int rc = 0;
-    if (options->output == NULL)
-        open_stdout(&outputs->kept);
-    else
-        rc = open_output(run, &outputs->kept, options->output, true);
-    if (rc == 0 && options->duplicates != NULL)
-        rc = open_output(run, &outputs->dropped, options->duplicates, false);
-    if (rc == 0 && options->verdicts != NULL)
-        rc = open_output(run, &outputs->verdicts, options->verdicts, false);
     for (size_t i = 0; rc == 0 && i < 3; i++)
-        rc = refuse_loops(run, all[i]);
+        rc = open_output(run, all[i]);
+    for (size_t i = 0; rc != 0 && i < 3; i++)
+        take_away(all[i]);
     outputs->verdicts.separator_due = false; /* whole objects only */
     return rc;
 }
@@ -316,13 +288,14 @@ int hx_filter_output_write(hx_filter_output *output, struct iovec *runs, size_t 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            int rc = wait_writable(output->fd);
-            if (rc < 0)
-                return rc;
-            continue;
+            if (wait_writable(output->fd) == 0)
+                continue;
         }
-        if (n < 0)
+        if (n < 0) {
+            output->partial = bytes - left;
+            output->stopped_at = runs[at].iov_base;
             return -errno;
+        }
         left -= (uint64_t)n;
         size_t done = (size_t)n;
         while (at < count && done >= runs[at].iov_len)
@@ -347,6 +320,11 @@ static int sync_output(hx_filter_run *run, hx_filter_output *output)
         return 0;
     if (fstat(output->fd, &st) < 0)
         return trouble(run, output, errno);
+    struct stat now;
+    if (st.st_nlink == 0 || stat(output->path, &now) < 0 || now.st_dev != st.st_dev || now.st_ino != st.st_ino) {
+        hx_log_line(&run->log, "%s was removed or replaced by another process while it was written", output->shown);
+        return HX_EXIT_TROUBLE;
+    }
     if ((uint64_t)st.st_size != output->written) {
         hx_log_line(&run->log, "%s was changed by another process while it was written", output->shown);
         return HX_EXIT_TROUBLE;
@@ -377,6 +355,8 @@ static int close_output(hx_filter_run *run, hx_filter_output *output, bool good)
     }
     if (output->owned_fd && output->fd >= 0 && close(output->fd) < 0 && rc == 0)
         rc = trouble(run, output, errno);
+    if (output->mode == HX_FILTER_OUTPUT_REPLACED && output->lock_fd >= 0)
+        close(output->lock_fd);
     free(output->temp_path);
     free(output->path);
     memset(output, 0, sizeof *output);

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/exit.h"
@@ -57,12 +58,57 @@ static int write_output(hx_filter_run *run, hx_filter_output *output, struct iov
     return -1;
 }
 
+/* stdout failed inside a line that this run began: it is taken back, where the file ends with it and can be cut. */
+static void take_back_line(hx_filter_output *output, uint64_t whole)
+{
+    uint64_t end = output->written + output->partial;
+    struct stat st;
+    if (!output->regular || end == whole || fstat(output->fd, &st) < 0 || (uint64_t)st.st_size != end ||
+        lseek(output->fd, 0, SEEK_CUR) != (off_t)end)
+        return; /* somebody else writes there too: the next run begins a line of its own */
+    if (ftruncate(output->fd, (off_t)whole) == 0)
+        (void)lseek(output->fd, (off_t)whole, SEEK_SET);
+}
+
+/*
+ * The write of a block to stdout stopped half-way. Its whole lines are out, and count. A run of bytes holds whole
+ * records, so the record in which it stopped was written from its beginning.
+ */
+static void end_inside(hx_filter_run *run, const hx_filter_block *block)
+{
+    hx_filter_output *output = &run->outputs.kept;
+    const unsigned char *stop = output->stopped_at;
+    uint64_t whole = output->whole, lines = 0;
+    if (stop >= block->data && stop < block->data + block->len) { /* else it is the separator */
+        size_t at = (size_t)(stop - block->data);
+        for (size_t i = 0; i < block->count && block->ends[i] <= at; i++) {
+            lines += block->out[i];
+            whole = output->written + output->partial - (at - block->ends[i]);
+        }
+    }
+    run->counts.out += lines;
+    take_back_line(output, whole);
+}
+
+static void count_out(hx_filter_run *run, const hx_filter_block *block, bool failed)
+{
+    hx_filter_output *output = &run->outputs.kept;
+    if (failed && output->mode == HX_FILTER_OUTPUT_STREAM)
+        end_inside(run, block);
+    if (failed)
+        return;
+    run->counts.out += block->out_count;
+    if (!block->inside_record)
+        output->whole = output->written;
+}
+
 static int write_block(hx_filter_run *run, hx_filter_block *block)
 {
     hx_filter_outputs *outputs = &run->outputs;
     uint64_t kept = outputs->kept.written, dropped = outputs->dropped.written, verdicts = outputs->verdicts.written;
     struct iovec text = {.iov_base = block->verdicts.data, .iov_len = block->verdicts.len};
     int rc = write_output(run, &outputs->kept, block->kept.runs, block->kept.count, block->kept.bytes);
+    count_out(run, block, rc < 0);
     if (rc == 0)
         rc = write_output(run, &outputs->dropped, block->dropped.runs, block->dropped.count, block->dropped.bytes);
     if (rc == 0)

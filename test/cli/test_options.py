@@ -92,7 +92,7 @@ def test_contradictions(tmp_path):
     refused("filter", "--store", tmp_path / "s", "--again", says="--again needs --output")
     refused("filter", "--store", tmp_path / "s", "--ack-fd", "9", says="--ack-fd 9")
     refused("filter", "--window", "0", "--expiry", "0ms", says="remember nothing")
-    refused("filter", "--output", "a", "--duplicates", "a", says="two kinds of output")
+    refused("filter", "--output", "a", "--duplicates", "a", says="--output a and --duplicates a are the same file")
     refused("filter", "--id", "/a", "--format", "lines", says="--id")
     refused("filter", "--id-pattern", "(", "--format", "lines", says="--id-pattern")
     refused("filter", "--id", "no-slash", says="no-slash")
