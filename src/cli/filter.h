@@ -172,7 +172,8 @@ typedef struct hx_filter_block {
     size_t count;
     size_t ends[HX_FILTER_BLOCK_RECORDS];
     uint8_t kinds[HX_FILTER_BLOCK_RECORDS];
-    hapax_message messages[HX_FILTER_BLOCK_RECORDS]; /* those of kind MESSAGE, in order */
+    hapax_message messages[HX_FILTER_BLOCK_RECORDS];   /* those of kind MESSAGE, in order */
+    unsigned char hashes[HX_FILTER_BLOCK_RECORDS][16]; /* of their ids, where the reader has time for it */
     size_t message_count;
     hx_select_state *state;      /* keeps what the messages point to */
     hx_filter_position position; /* behind the last record; only with a bookmark to write */

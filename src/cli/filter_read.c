@@ -161,6 +161,26 @@ static int take_header(reader *r, hx_filter_block *block, const unsigned char *b
     return 0;
 }
 
+/*
+ * A record becomes a message. The judge is the busier of the two threads, except with JSON: the hash of the id is
+ * taken here then.
+ */
+static void add_message(reader *r, hx_filter_block *block, const hx_selected *selected)
+{
+    unsigned char *hash = block->hashes[block->message_count];
+    bool hashed = selected->id_len > 0 && r->run->options->select.format != HX_SELECT_NDJSON;
+    if (hashed)
+        hapax_id_hash(r->run->domain, selected->id, selected->id_len, hash);
+    block->messages[block->message_count++] = (hapax_message){
+        .id = selected->id,
+        .id_len = selected->id_len,
+        .hash = hashed ? hash : NULL,
+        .source = selected->source,
+        .source_len = selected->source_len,
+        .time_ms = selected->time_ms,
+    };
+}
+
 /* Returns -1 where the run ends in front of this record. */
 static int take_record(reader *r, hx_filter_block *block, const unsigned char *base, const hx_split_record *record,
                        const hx_selected *selected, size_t end)
@@ -187,13 +207,7 @@ static int take_record(reader *r, hx_filter_block *block, const unsigned char *b
         return -1;
     }
     if (kind == HX_FILTER_MESSAGE)
-        block->messages[block->message_count++] = (hapax_message){
-            .id = selected->id,
-            .id_len = selected->id_len,
-            .source = selected->source,
-            .source_len = selected->source_len,
-            .time_ms = selected->time_ms,
-        };
+        add_message(r, block, selected);
     append(block, end, kind);
     r->records++;
     r->last_len = open_len(base, record);
