@@ -112,16 +112,5 @@ static int look(const hx_log *log, hapax_store *store, const hx_store_options *o
 
 static int run(const hx_command *command, int argc, char **argv)
 {
-    hx_store_options options;
-    hapax_store *store = NULL;
-    hx_log log;
-    int rc;
-    hx_log_init(&log, command->name);
-    if (!hx_store_options_read(command, &log, argc, argv, false, &options, &rc))
-        return rc;
-    rc = hx_store_open_to_look(&log, options.path, &store);
-    if (rc == 0)
-        rc = look(&log, store, &options);
-    hapax_store_close(store, NULL);
-    return rc;
+    return hx_store_look(command, argc, argv, false, look);
 }

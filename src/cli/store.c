@@ -92,7 +92,7 @@ static void show_recovery(void *arg, uint64_t done_bytes, uint64_t total_bytes)
     hx_progress_draw(arg, "reading the store ", done_bytes, total_bytes, UINT64_MAX);
 }
 
-int hx_store_open_to_look(const hx_log *log, const char *path, hapax_store **ret_store)
+static int open_to_look(const hx_log *log, const char *path, hapax_store **ret_store)
 {
     hapax_store_options options;
     hapax_error error;
@@ -106,6 +106,23 @@ int hx_store_open_to_look(const hx_log *log, const char *path, hapax_store **ret
     int rc = hapax_store_open(&options, ret_store, &error);
     hx_progress_end(&progress);
     return rc < 0 ? hx_exit_report(log, &error) : 0;
+}
+
+int hx_store_look(const hx_command *command, int argc, char **argv, bool takes_id,
+                  int (*look)(const hx_log *log, hapax_store *store, const hx_store_options *options))
+{
+    hx_store_options options;
+    hapax_store *store = NULL;
+    hx_log log;
+    int rc;
+    hx_log_init(&log, command->name);
+    if (!hx_store_options_read(command, &log, argc, argv, takes_id, &options, &rc))
+        return rc;
+    rc = open_to_look(&log, options.path, &store);
+    if (rc == 0)
+        rc = look(&log, store, &options);
+    hapax_store_close(store, NULL);
+    return rc;
 }
 
 int hx_store_find_domain(const hx_log *log, hapax_store *store, const char *name, hapax_domain **ret_domain)

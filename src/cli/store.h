@@ -40,8 +40,12 @@ typedef struct hx_store_options {
 bool hx_store_options_read(const hx_command *command, const hx_log *log, int argc, char **argv, bool takes_id,
                            hx_store_options *options, int *ret_exit);
 
-/* Opens the store read-only. 0 or an exit code, after saying why. */
-int hx_store_open_to_look(const hx_log *log, const char *path, hapax_store **ret_store);
+/*
+ * Runs a verb that looks into a store: reads its words, opens the store read-only, calls `look`, closes. `takes_id`
+ * as above. Returns the exit code, which is what `look` returns where it is called.
+ */
+int hx_store_look(const hx_command *command, int argc, char **argv, bool takes_id,
+                  int (*look)(const hx_log *log, hapax_store *store, const hx_store_options *options));
 
 /* Finds a domain by name, or says which there are. 0 or an exit code. */
 int hx_store_find_domain(const hx_log *log, hapax_store *store, const char *name, hapax_domain **ret_domain);

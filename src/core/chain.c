@@ -413,7 +413,6 @@ int hx_chain_scan(hx_chain *chain, hx_chain_visit *visit, void *arg, hx_chain_pr
             progress->done_bytes += file->end;
     }
     chain->next_lsn = s.lsn;
-    chain->next_chain = s.chain_value;
     return HAPAX_OK;
 }
 

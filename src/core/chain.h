@@ -46,7 +46,7 @@ typedef struct hx_chain {
     uint64_t torn_bytes, torn_at;        /* of the newest file */
     uint64_t last_batch_at;              /* where its last sound batch begins; 0: none */
     uint64_t last_chain, last_first_lsn; /* what that batch carried, or the header's */
-    uint64_t next_lsn, next_chain;       /* behind it */
+    uint64_t next_lsn;                   /* behind it */
     hx_event_base last_base;             /* clocks of the last batch */
 } hx_chain;
 

@@ -76,7 +76,7 @@ uint64_t hx_claims_open(hx_claims *claims, const hx_claim *claim)
     claims->items[at].held = true;
     claims->open_count++;
     hx_map_put(&claims->by_hash, claim->hash.lo, at);
-    return (uint64_t)(uses + 1) << 32 | (at + 1);
+    return hx_claims_handle(claims, &claims->items[at]);
 }
 
 hx_claim *hx_claims_find(const hx_claims *claims, hx_hash hash)
@@ -86,6 +86,11 @@ hx_claim *hx_claims_find(const hx_claims *claims, hx_hash hash)
     claim_query query = {claims, hash};
     uint32_t at = hx_map_find(&claims->by_hash, hash.lo, is_claim, &query);
     return at == HX_MAP_NONE ? NULL : &claims->items[at];
+}
+
+uint64_t hx_claims_handle(const hx_claims *claims, const hx_claim *claim)
+{
+    return (uint64_t)claim->uses << 32 | (uint32_t)(claim - claims->items + 1);
 }
 
 hx_claim *hx_claims_get(const hx_claims *claims, uint64_t handle)

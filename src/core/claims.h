@@ -54,6 +54,8 @@ int hx_claims_reserve(hx_claims *claims, size_t n);
 uint64_t hx_claims_open(hx_claims *claims, const hx_claim *claim);
 /* The open claim of an id, or NULL. Valid until the next open or close. */
 hx_claim *hx_claims_find(const hx_claims *claims, hx_hash hash);
+/* The handle of an open claim. */
+uint64_t hx_claims_handle(const hx_claims *claims, const hx_claim *claim);
 /* The open claim of a handle, or NULL. */
 hx_claim *hx_claims_get(const hx_claims *claims, uint64_t handle);
 void hx_claims_close(hx_claims *claims, hx_claim *claim);

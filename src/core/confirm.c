@@ -209,7 +209,7 @@ int hx_domain_close_claims(hapax_domain *domain, hapax_error *ret_error)
         size_t n = 0;
         for (; at < claims->len && n < CLOSE_STEP; at++)
             if (claims->items[at].open)
-                handles[n++] = (uint64_t)claims->items[at].uses << 32 | (at + 1);
+                handles[n++] = hx_claims_handle(claims, &claims->items[at]);
         rc = release_all(domain, handles, n, ret_error);
         if (rc == HAPAX_OK)
             rc = hx_wal_commit(&domain->store->wal, UINT64_MAX, ret_error);

@@ -337,13 +337,3 @@ uint64_t hx_entries_next(const hx_entries *entries, uint64_t from)
     }
     return 0;
 }
-
-void hx_entries_prefetch(const hx_entries *entries, uint64_t order)
-{
-    const hx_chunk *chunk = find_chunk(entries, order);
-    if (chunk == NULL || chunk->sparse)
-        return;
-    const slot *s = &chunk->slots[order % HX_CHUNK_ENTRIES];
-    __builtin_prefetch(s);
-    __builtin_prefetch(&s->state); /* a slot may lie across two lines */
-}

@@ -79,7 +79,4 @@ void hx_entries_set_state(hx_entries *entries, uint64_t order, uint8_t state);
 /* The first occurrence that is there with an order of at least `from`, or 0. */
 uint64_t hx_entries_next(const hx_entries *entries, uint64_t from);
 
-/* Asks the processor to load what hx_entries_get will read. */
-void hx_entries_prefetch(const hx_entries *entries, uint64_t order);
-
 #endif

@@ -536,7 +536,7 @@ static int read_twice(recovery *r, hapax_error *ret_error)
 /* Where the log goes on: the last batch, or a small newest file as a whole, is written anew. */
 static int plan_resume(const hapax_store *store, const hx_chain *chain, hx_wal_resume *resume, hapax_error *ret_error)
 {
-    *resume = (hx_wal_resume){.seq = 1, .next_lsn = chain->next_lsn, .next_chain = chain->next_chain};
+    *resume = (hx_wal_resume){.seq = 1, .next_lsn = chain->next_lsn};
     resume->older_bytes = 3 * HX_BLOCK; /* SUPER.0, SUPER.1, LOCK */
     if (chain->files_len == 0)
         return HAPAX_OK;
@@ -601,7 +601,7 @@ static void fill_report(hapax_store *store, const recovery *r)
     store->report.recovered_events = chain->events;
     store->report.torn_bytes = chain->torn_bytes;
     store->report.torn_offset = chain->torn_at;
-    store->read_only_bytes = chain->bytes + 2 * HX_BLOCK;
+    store->scanned = (hx_scanned){chain->files_len + 2, chain->batches, chain->events, chain->bytes + 2 * HX_BLOCK};
     if (chain->torn_bytes > 0) {
         char path[HX_PATH_MAX];
         hx_wal_path(path, chain->folder, chain->files[chain->files_len - 1].header.seq, false);

@@ -67,6 +67,12 @@ struct hapax_domain {
     size_t receipts_cap, receipts_len;
 };
 
+/* What recovery read. */
+typedef struct hx_scanned {
+    uint64_t files, batches, events;
+    uint64_t bytes; /* that count */
+} hx_scanned;
+
 struct hapax_store {
     const hx_os *os;
     hx_memory memory;
@@ -78,7 +84,7 @@ struct hapax_store {
     int lock_file; /* the folder, locked; -1: none */
     bool read_only;
     hapax_durability durability;
-    uint64_t read_only_bytes; /* disk bytes of a store that is open for reading */
+    hx_scanned scanned;
 
     pthread_mutex_t lock;   /* covers the three below */
     hapax_domain **domains; /* owned */

@@ -72,8 +72,9 @@ static uint64_t batch_bound(uint64_t n, uint64_t blob_bytes)
     return HX_BATCH_HEADER + n * HX_EVENT_BYTES_MAX + blob_bytes + HX_BLOCK;
 }
 
-/* Carried batches get the new file's salt and their chain anew; their records stay. */
-static void resalt(const hx_wal *wal, const hx_wal_resume *resume)
+/* Carried batches get the new file's salt and their chain anew; their records stay. What the next carries as chain.
+ */
+static uint64_t resalt(const hx_wal *wal, const hx_wal_resume *resume)
 {
     uint64_t chain = resume->chain;
     for (size_t at = 0; at < resume->carry.len;) {
@@ -88,6 +89,7 @@ static void resalt(const hx_wal *wal, const hx_wal_resume *resume)
         chain = hx_format_chain(wal->key, bytes);
         at += (size_t)hx_format_batch_span(header.len);
     }
+    return chain;
 }
 
 /* Makes a file under its temporary name, with the header and `carry`, synced; then gives it its name. */
@@ -152,7 +154,7 @@ int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_erro
     int rc = wal->os->entropy(wal->os->ctx, &wal->salt, sizeof wal->salt);
     if (rc < 0)
         return hx_fail_os(ret_error, rc, "cannot read", "entropy");
-    resalt(wal, resume);
+    wal->chain = resalt(wal, resume);
     hx_wal_header header = {.version = HX_FORMAT_VERSION,
                             .seq = resume->seq,
                             .prev_seq = resume->prev_seq,
@@ -173,13 +175,6 @@ int hx_wal_begin(hx_wal *wal, const hx_wal_resume *resume, hapax_error *ret_erro
     wal->older_bytes = resume->older_bytes;
     wal->staged = resume->next_lsn;
     wal->durable = resume->next_lsn;
-    wal->chain = resume->first_lsn == resume->next_lsn ? resume->chain : 0;
-    for (size_t at = 0; at < resume->carry.len;) {
-        hx_batch_header batch;
-        (void)hx_format_read_batch(resume->carry.data + at, &batch);
-        wal->chain = hx_format_chain(wal->key, resume->carry.data + at);
-        at += (size_t)hx_format_batch_span(batch.len);
-    }
     return HAPAX_OK;
 }
 

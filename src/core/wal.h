@@ -82,7 +82,6 @@ typedef struct hx_wal_resume {
     uint64_t first_lsn;    /* of the first event in the new file */
     uint64_t chain;        /* of the batch before it */
     uint64_t next_lsn;     /* after the carried batches */
-    uint64_t next_chain;
     uint64_t older_bytes;
     hx_buf carry; /* whole batches that are written anew, re-salted by the log; owned by the caller */
 } hx_wal_resume;
